@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use ostler_domain::agent::Agent;
 use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::audit::AuditActor;
 use ostler_domain::business_data::DataKind;
 use ostler_domain::message::MessagePart;
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::org::role::Role;
+use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::secret::ApiKeySecret;
+use ostler_domain::team::config::TeamConfig;
 use ostler_runtime::operations::{Actor, ImportRow, NewMember, OrgOperations};
 use ostler_store::{NewGrant, SessionFilter};
 use proptest::prelude::{ProptestConfig, any};
@@ -17,7 +21,7 @@ use proptest::{prop_assert_eq, proptest};
 use serde_json::{Value, json};
 
 use crate::approvals;
-use crate::support::{ECHO, GIA, ORG, Scenario};
+use crate::support::{ECHO, ENZO, GIA, ORG, Scenario, agent, lenient_settings};
 
 /// O15: what an agent's tool changes is in the log, by that agent, with the state after it.
 #[tokio::test]
@@ -34,6 +38,43 @@ async fn o15_changes_by_agents_are_in_the_audit_log() {
     assert!(data["run"].as_str().is_some_and(|run| run.starts_with("run_")), "{data}");
     let contact = scenario.org().contacts(None, 9).await.unwrap()[0].contact.id;
     assert_eq!(entry.subject, contact.to_string());
+}
+
+/// O15: where several agents act in one run, each change is in the log by the agent that made
+/// it.
+#[tokio::test]
+async fn o15_changes_of_one_run_are_logged_by_the_agent_that_made_each() {
+    const SCRIPT: &str = "
+rules:
+  - when: { user: both, agent: 'You are Gia' }
+    answer:
+      - { call: create_contact, with: { name: Ann } }
+      - call: tag_in_agent
+        with: { targetAgentId: enzo, reason: asked, contextSummary: wants both }
+  - when: { user: both, agent: 'You are Enzo' }
+    answer: [{ call: create_contact, with: { name: Bob } }, Done.]
+default: Yes.
+";
+    let scenario = Scenario::new(SCRIPT).await;
+    for (id, slug, subtype) in
+        [(GIA, "gia", Subtype::CustomerService), (ENZO, "enzo", Subtype::from("billing"))]
+    {
+        let autonomy = AutonomyLevel::Autonomous;
+        scenario.save_agent(Agent { autonomy, ..agent(id, slug, subtype) }).await;
+    }
+    let team = Some(TeamConfig::default());
+    scenario.save_settings(&OrgSettings { team, ..lenient_settings() }).await;
+    scenario.say("rosa", "both, please").await;
+    let entries = scenario.org().audit_entries(None, None, 10).await.unwrap();
+    let made: BTreeSet<(AuditActor, String)> = entries
+        .iter()
+        .map(|one| {
+            let data: Value = serde_json::from_str(&one.entry.data).unwrap();
+            (one.entry.actor, data["after"]["name"].as_str().unwrap_or_default().to_owned())
+        })
+        .collect();
+    let expected = [(AuditActor::Agent(GIA), "Ann"), (AuditActor::Agent(ENZO), "Bob")];
+    assert_eq!(made, expected.map(|(actor, name)| (actor, name.to_owned())).into());
 }
 
 /// Everything that the operations below change.

@@ -16,7 +16,7 @@ pub struct Approval {
     pub agent: AgentId,
     pub tool: ToolName,
     pub arguments: Value,
-    /// `low`, `medium` or `high`.
+    /// `read`, `write` or `destructive`.
     pub risk: String,
     pub why: AskReason,
     pub requested_at: Timestamp,

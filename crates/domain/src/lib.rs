@@ -72,6 +72,7 @@ pub mod org;
 pub mod prompt;
 pub mod queue_agent;
 pub mod reference;
+pub mod refund;
 pub mod retry;
 pub mod scope;
 pub mod secret;

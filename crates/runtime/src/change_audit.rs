@@ -1,11 +1,15 @@
-//! Audit entries of the record changes that agents' tools make.
+//! Audit entries of the record changes that agents' tools make, and notices about them.
 
 use ostler_domain::audit::AuditActor;
-use ostler_domain::id::AuditId;
-use ostler_store::{NewAuditEntry, OrgStore, RecordChange, StoreError};
+use ostler_domain::id::{AuditId, NoticeId};
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::refund::{REFUNDS, RefundStatus};
+use ostler_store::{NewAuditEntry, NewNotice, OrgStore, RecordChange, StoreError};
 use serde_json::{Map, Value, json};
 
 use crate::ids::fresh;
+use crate::records::decode;
+use crate::records::refund::OrderRefunds;
 
 /// Returns an audit entry for each change, with the fields before and after it. `origin`
 /// names the run or the workflow that made the change.
@@ -30,6 +34,34 @@ pub(crate) async fn audit_changes(
         });
     }
     Ok(entries)
+}
+
+/// Returns the notices to the owner about requested refunds among changes of records. The
+/// store drops those that the owner has already.
+pub(crate) fn refund_notices(changes: &[RecordChange]) -> Vec<NewNotice> {
+    let records = changes.iter().filter_map(|change| match change {
+        RecordChange::CreateRecord { kind, id, data }
+        | RecordChange::UpdateRecord { kind, id, data, .. }
+            if kind == REFUNDS =>
+        {
+            Some((*id, decode::<OrderRefunds>(REFUNDS, data).ok()?))
+        }
+        _ => None,
+    });
+    let notices = records.flat_map(|(order, OrderRefunds { order_number, refunds })| {
+        let open = refunds.into_iter().filter(|one| one.status == RefundStatus::Requested);
+        open.map(move |refund| NewNotice {
+            id: fresh(NoticeId::from_u128),
+            kind: NoticeKind::RefundRequested,
+            recipient: NoticeRecipient::Owner,
+            subject: refund.id.to_string(),
+            data: json!({"order": order, "number": order_number, "refund": refund.id,
+                "amount": refund.amount.to_string(), "reason": refund.reason,
+                "agent": refund.agent, "session": refund.session})
+            .to_string(),
+        })
+    });
+    notices.collect()
 }
 
 /// What a change does.

@@ -27,7 +27,7 @@
 //! | [`deltas`] | the text that agents are writing at the moment |
 //! | [`channel_binding`] | bindings in the form that channels take |
 //! | [`run_error`] | why a run failed |
-//! | `change_audit` | audit entries of the changes that agents' tools make |
+//! | `change_audit` | audit entries of the changes that agents' tools make, and notices about them |
 //! | `pending_commit` | messages, events and notices that are committed together |
 //! | `faults`, `ids`, `outage_log` | crash points for tests, new ids, logging an outage once |
 //!

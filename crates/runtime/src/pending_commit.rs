@@ -2,7 +2,6 @@
 //! notices and counters, collected until one transaction stores them.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use ostler_domain::id::{AgentId, MessageId, NoticeId, OutboxId, RunId, SessionId, UserId};
 use ostler_domain::message::MessagePart;
@@ -32,9 +31,8 @@ pub(crate) struct PendingCommit {
     pub(crate) outbox: Vec<NewOutboxEntry>,
     pub(crate) events: Vec<NewEvent>,
     pub(crate) charges: Vec<TurnCharges>,
-    pub(crate) effects: Vec<ToolEffect>,
-    /// The agents whose tools asked for the effects.
-    pub(crate) changing_agents: BTreeSet<AgentId>,
+    /// The effects of tools, each with the agent that called the tool.
+    pub(crate) effects: Vec<(AgentId, ToolEffect)>,
     pub(crate) side_effects: TurnSideEffects,
 }
 

@@ -102,6 +102,7 @@ impl From<OperationError> for ApiError {
             ) => ProblemCode::NotNow,
             OperationError::Workflow(_) => ProblemCode::Invalid,
             OperationError::Escalation(_)
+            | OperationError::Refund(_)
             | OperationError::Status(_)
             | OperationError::NoTool(_)
             | OperationError::ToolUnavailable { .. }

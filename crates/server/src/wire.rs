@@ -160,7 +160,7 @@ pub fn approval(stored: &StoredApproval) -> Approval {
         agent: approval.agent,
         tool: approval.tool.clone(),
         arguments: json(&stored.payload),
-        risk: approval.risk.level().to_owned(),
+        risk: approval.risk.name().to_owned(),
         why: approval.ask_reason.clone(),
         requested_at: approval.requested_at,
         expires_at: approval.expires_at,

@@ -38,6 +38,7 @@ use crate::commands::permission::PermissionCommand;
 use crate::commands::plan::PlanCommand;
 use crate::commands::policy::PolicyCommand;
 use crate::commands::prune::PruneArgs;
+use crate::commands::refund::RefundCommand;
 use crate::commands::run::RunArgs;
 use crate::commands::schema::SchemaArgs;
 use crate::commands::send::SendArgs;
@@ -98,6 +99,9 @@ pub(crate) enum Command {
     /// Approve or reject tool calls that wait for a person
     #[command(subcommand)]
     Approval(ApprovalCommand),
+    /// List the refunds that agents asked for, and record that they were paid or refused
+    #[command(subcommand)]
+    Refund(RefundCommand),
     /// List the customers who wait for a person
     #[command(subcommand)]
     Escalation(EscalationCommand),

@@ -39,6 +39,7 @@ pub(crate) mod permission;
 pub(crate) mod plan;
 pub(crate) mod policy;
 pub(crate) mod prune;
+pub(crate) mod refund;
 mod reply;
 mod resource;
 pub(crate) mod run;
@@ -107,6 +108,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Plan(command) => block_on(plan::run(&command)),
         Command::Policy(command) => block_on(policy::run(&command)),
         Command::Prune(args) => block_on(prune::run(&args)),
+        Command::Refund(command) => block_on(refund::run(&command)),
         Command::Schema(args) => schema::run(&args),
         Command::Send(args) => block_on(send::run(&args)),
         Command::Serve(args) => block_on(serve::run(&args)),

@@ -380,12 +380,12 @@ mod tests {
         }
     }
 
-    /// D04: the approval shows the level of risk.
+    /// D04: the approval shows its risk.
     #[test]
     fn d04_an_approval_shows_its_risk() {
-        let levels = [Risk::Read, Risk::Write, Risk::Destructive].map(Risk::level);
-        assert_eq!(levels, ["low", "medium", "high"]);
-        assert_eq!(approval().risk.level(), "high");
+        let names = [Risk::Read, Risk::Write, Risk::Destructive].map(Risk::name);
+        assert_eq!(names, ["read", "write", "destructive"]);
+        assert_eq!(approval().risk.name(), "destructive");
     }
 
     /// A24, D08: only the pending approvals of the session are counted.

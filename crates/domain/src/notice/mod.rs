@@ -60,6 +60,8 @@ pub enum NoticeKind {
     UnknownOutcome,
     /// A workflow waits for a person.
     WorkflowWaiting,
+    /// An agent asked for a refund that a person has to pay.
+    RefundRequested,
 }
 
 /// How soon a person has to know.
@@ -97,7 +99,9 @@ impl NoticeKind {
                 24 * 60 * MINUTE
             }
             // Their subject names one event, which is reported once.
-            Self::UnknownOutcome | Self::WorkflowWaiting => 30 * 24 * 60 * MINUTE,
+            Self::UnknownOutcome | Self::WorkflowWaiting | Self::RefundRequested => {
+                30 * 24 * 60 * MINUTE
+            }
             Self::Escalation
             | Self::EscalationReminder
             | Self::EscalationUnanswered
@@ -134,15 +138,17 @@ impl NoticeKind {
             Self::ApprovedCallFailed => "An approved call did not do what was asked.",
             Self::UnknownOutcome => "It is unknown whether a call or a message took effect.",
             Self::WorkflowWaiting => "A workflow waits for a person.",
+            Self::RefundRequested => "A person has to pay a refund.",
         }
     }
 
     /// Returns the topic that people choose destinations for.
     pub const fn topic(self) -> NoticeTopic {
         match self {
-            Self::ApprovalWanted | Self::ApprovalExpired | Self::ApprovedCallFailed => {
-                NoticeTopic::Approvals
-            }
+            Self::ApprovalWanted
+            | Self::ApprovalExpired
+            | Self::ApprovedCallFailed
+            | Self::RefundRequested => NoticeTopic::Approvals,
             Self::Escalation | Self::EscalationReminder | Self::EscalationUnanswered => {
                 NoticeTopic::Escalations
             }

@@ -16,7 +16,8 @@ use super::time_of_day::TimeOfDay;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeTopic {
-    /// Calls that wait for a decision, expired ones, and approved calls that failed.
+    /// Calls that wait for a decision, expired ones, approved calls that failed, and refunds
+    /// to pay.
     Approvals,
     /// Customers who need a person.
     Escalations,

@@ -17,6 +17,7 @@ fn c09_a_notice_is_not_repeated_within_its_cooldown() {
         (NoticeKind::DeadLetter, 60),
         (NoticeKind::DeadLetterAbandoned, 60),
         (NoticeKind::ToolDisabled, 24 * 60),
+        (NoticeKind::RefundRequested, 30 * 24 * 60),
         (NoticeKind::LowCredits(LowCredits::Empty), 24 * 60),
     ];
     let sent = Timestamp::from_millis(5000);

@@ -114,15 +114,6 @@ impl Risk {
             Self::Destructive => "destructive",
         }
     }
-
-    /// Returns the level shown on an approval.
-    pub const fn level(self) -> &'static str {
-        match self {
-            Self::Read => "low",
-            Self::Write => "medium",
-            Self::Destructive => "high",
-        }
-    }
 }
 
 /// Where the effect of a tool happens.

@@ -217,6 +217,10 @@ impl Worker {
                 let input = Input::from_note(id, note, lease_action);
                 Box::pin(answer(context, input, recovered)).await
             }
+            Some((_, InboxEntry::RefundSettled { text, .. })) => {
+                let input = Input::from_note(id, text, lease_action);
+                Box::pin(answer(context, input, recovered)).await
+            }
             Some((_, InboxEntry::TeamAssigned { agents, by })) => {
                 Box::pin(housekeeping::assign(context, id, &agents, by, lease_action)).await
             }

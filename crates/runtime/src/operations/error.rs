@@ -9,6 +9,7 @@ use ostler_domain::knowledge::DocumentError;
 use ostler_domain::org::people::RoleChangeRefused;
 use ostler_domain::org::role::Role;
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
+use ostler_domain::refund::RefundSettled;
 use ostler_domain::session::status::IllegalStatusChange;
 use ostler_domain::soul::NoSuchVersion;
 use ostler_domain::team::TeamAssemblyRefused;
@@ -105,6 +106,8 @@ pub enum OperationError {
     SameContact,
     #[error("this text is in the knowledge base already, as `{title}` ({id}); change that one")]
     SameDocument { title: String, id: DocumentId },
+    #[error(transparent)]
+    Refund(#[from] RefundSettled),
     #[error("no {kind} has the key or id `{key}`")]
     NoRecord { kind: String, key: String },
     #[error(transparent)]

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::channel::Channel;
 use ostler_domain::gate::{GateDecision, GateFacts, GateRules, decide};
-use ostler_domain::id::{OrgId, SessionId};
+use ostler_domain::id::{BindingId, ConversationId, OrgId, SessionId, ThreadId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::TurnBudget;
 use ostler_domain::org::Org;
 use ostler_domain::scope::ToolScope;
+use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
+use ostler_domain::time::Timestamp;
 use ostler_domain::tool::Trust;
 use ostler_engine::tool::UnavailableTool;
 use ostler_store::Store;
@@ -17,7 +21,7 @@ use crate::assembly::history::{HISTORY_MESSAGES, decode_messages, history_items,
 use crate::assembly::{SessionFacts, resolve_scope};
 use crate::org_view::{AgentView, OrgView};
 use crate::records::decode;
-use crate::records::session::Session;
+use crate::records::session::{NewSession, Session};
 use crate::run_error::RunError;
 use crate::toolbox::Toolbox;
 
@@ -75,6 +79,43 @@ pub async fn session_scope(
     let budget = budget(store, &view, &agent, &session).await?;
     let unavailable = view.unavailable_tools.clone();
     let org = view.org.clone();
+    Ok(Some(SessionScope { org, session, agent, scope, unavailable, budget, trust }))
+}
+
+/// Returns the scope that an agent, named by id, slug or subtype, would have in a new web
+/// chat: of its owner for a project manager, and of a customer for all others. Returns `None`
+/// if there is no such agent.
+pub async fn fresh_scope(
+    store: &Store,
+    toolbox: &Toolbox,
+    org: OrgId,
+    agent: &str,
+) -> Result<Option<SessionScope>, RunError> {
+    let view = OrgView::load(store, toolbox, org).await?;
+    let Some(agent) = view.find_agent(agent).cloned() else { return Ok(None) };
+    let key = ConversationKey {
+        org,
+        binding: BindingId::from_u128(0),
+        peer: Peer::Person(String::new()),
+        entry: match agent.agent.subtype {
+            Subtype::Pm => ConversationEntry::Owner,
+            _ => ConversationEntry::Customer,
+        },
+    };
+    let session = Session::open(NewSession {
+        id: SessionId::from_u128(0),
+        thread: ThreadId::from_u128(0),
+        conversation: ConversationId::from_u128(0),
+        key: &key,
+        channel: Channel::Webchat,
+        agent: Some(agent.agent.id),
+        budget: view.settings.session_budget,
+        now: Timestamp::from_millis(0),
+    });
+    let scope = resolve_scope(&view, &agent, &SessionFacts::from(&session), &view.tools);
+    let budget = budget(store, &view, &agent, &session).await?;
+    let (unavailable, org) = (view.unavailable_tools.clone(), view.org.clone());
+    let trust = history_trust(&session.channel, &[]);
     Ok(Some(SessionScope { org, session, agent, scope, unavailable, budget, trust }))
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ostler_channels::email_thread::EmailThread;
 use ostler_domain::human::triggers::Trigger;
-use ostler_domain::id::{AgentId, ApprovalId, CallId, UserId};
+use ostler_domain::id::{AgentId, ApprovalId, CallId, RecordId, UserId};
 use ostler_domain::message::MessagePart;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,12 @@ pub enum InboxEntry {
     OutcomeResolved {
         call: CallId,
         outcome: String,
+    },
+    /// A person paid or refused a refund that an agent asked for.
+    RefundSettled {
+        refund: RecordId,
+        /// What the agent learns of it.
+        text: String,
     },
     /// The agent answers what was written while a person had the conversation.
     Continue {

@@ -1,11 +1,12 @@
 //! The values of conversations that are stored as JSON: sessions, messages, runs, inbox
-//! entries and outgoing messages. No behaviour beyond reading and writing them.
+//! entries, outgoing messages and refunds. No behaviour beyond reading and writing them.
 
 pub mod bus_request;
 pub mod call;
 pub mod entry;
 pub mod message;
 pub mod outgoing;
+pub mod refund;
 pub mod run;
 pub mod session;
 pub mod snapshot;

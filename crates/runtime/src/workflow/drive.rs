@@ -19,7 +19,7 @@ use super::perform::{StepResult, perform};
 use super::step_commit::StepCommit;
 use super::tools::StepTools;
 use crate::assembly::Services;
-use crate::change_audit::audit_changes;
+use crate::change_audit::{audit_changes, refund_notices};
 use crate::run_error::RunError;
 
 /// Maximum number of concurrent tasks per workflow.
@@ -108,6 +108,7 @@ impl WorkflowDriver {
                         let origin = ("workflow", format!("{} {task}", self.lease.workflow()));
                         commit.audit =
                             audit_changes(store, AuditActor::System, origin, &changes).await?;
+                        commit.notices = refund_notices(&changes);
                         commit.changes = changes;
                     }
                     Err(StoreError::StaleChanges(conflict)) => {

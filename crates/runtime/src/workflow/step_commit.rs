@@ -26,6 +26,8 @@ pub(super) struct StepCommit {
     pub(super) changes: Vec<RecordChange>,
     /// The audit entries of the changes.
     pub(super) audit: Vec<NewAuditEntry>,
+    /// Notices about the changes.
+    pub(super) notices: Vec<NewNotice>,
     tasks: Vec<StoredTask>,
     consumed_answers: Vec<(String, String)>,
     waits: Vec<WorkflowWait>,
@@ -114,7 +116,7 @@ impl StepCommit {
         let notices =
             notices.map(|(task, question)| waiting_notice(lease, instance, task, question));
         WorkflowCommit {
-            notices: notices.collect(),
+            notices: notices.chain(self.notices).collect(),
             lease,
             status: instance.progress.status().name().to_owned(),
             state: encode(&instance.progress),

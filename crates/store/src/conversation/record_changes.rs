@@ -61,6 +61,19 @@ pub(crate) fn apply(tx: &Tx, org: OrgId, changes: &[RecordChange]) -> Result<()>
 }
 
 impl RecordChange {
+    /// Returns the kind and the bits of the id of what is changed.
+    pub fn subject(&self) -> (String, u128) {
+        match self {
+            Self::CreateRecord { kind, id, .. } | Self::UpdateRecord { kind, id, .. } => {
+                (kind.clone(), id.as_u128())
+            }
+            Self::CreateContact(contact) | Self::UpdateContact { contact, .. } => {
+                ("contact".to_owned(), contact.id.as_u128())
+            }
+            Self::DeleteContact { id, .. } => ("contact".to_owned(), id.as_u128()),
+        }
+    }
+
     fn apply(&self, tx: &Tx, org: OrgId) -> Result<()> {
         match self {
             Self::CreateRecord { kind, id, data } => records::create(tx, org, kind, *id, data),

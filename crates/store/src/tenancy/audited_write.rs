@@ -137,6 +137,26 @@ impl AuditedWrite<'_> {
         })
     }
 
+    /// Replaces the record that was read and continues a conversation with an entry.
+    pub fn change_record(
+        self,
+        kind: &str,
+        read: &Record,
+        data: String,
+        then: Option<(ConversationId, FollowUpEntry)>,
+    ) -> StoreFuture<()> {
+        let (kind, id, version) = (kind.to_owned(), read.id, read.version);
+        self.run(move |tx, org| {
+            records::update(tx, org, &kind, id, version, &data)?;
+            match &then {
+                Some((conversation, what)) => {
+                    inbox::add_follow_up(tx, org, *conversation, what).map(drop)
+                }
+                None => Ok(()),
+            }
+        })
+    }
+
     /// Creates a key; see [`OrgStore::create_key`].
     pub fn create_key(self, key: NewApiKey, secret: &ApiKeySecret) -> StoreFuture<()> {
         let secret = HashedSecret::new(secret);

@@ -2,10 +2,11 @@
 //! ones.
 
 use ostler_domain::id::RecordId;
+use ostler_domain::refund::RefundStatus;
 
 use super::EffectError;
 use crate::overlay::StoreOverlay;
-use crate::records::{Money, Order, Refund, RefundStatus, Refunds};
+use crate::records::{Money, Order, Refund, Refunds};
 
 /// The most refunds of one order.
 const MAX_REFUNDS: usize = 100;
@@ -33,7 +34,7 @@ pub(crate) fn refundable_amount(
     let no_total = || RefundError::NoTotal(order.number.clone());
     let total = order.total.clone().and_then(|total| Money::try_from(total).ok());
     let total = total.ok_or_else(no_total)?;
-    if refunds.refunds.is_empty() {
+    if refunds.counted().next().is_none() {
         return Ok((total, total));
     }
     // The total may have been lowered below what was refunded; then nothing is left.

@@ -1,6 +1,7 @@
 //! The `get_order` tool.
 
 use ostler_domain::id::RecordId;
+use ostler_domain::refund::RefundStatus;
 use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::order_lookup::{NOT_FOUND, list_by_number};
 use crate::org_clock::OrgClock;
 use crate::page::{Page, PageRequest, limit_size};
-use crate::records::{Order, Refund, RefundStatus, Refunds};
+use crate::records::{Order, Refund, Refunds};
 use crate::store_tool::{CallContext, StoreTool, ToolError};
 
 /// The most orders with the same number that are shown at once.
@@ -73,7 +74,7 @@ fn order_json(id: RecordId, order: &Order, refunds: &Refunds, clock: &OrgClock) 
         let refund_json = |refund: &Refund| {
             json!({
                 "id": refund.id, "amount": refund.amount, "reason": refund.reason,
-                "at": clock.format(refund.at), "status": refund.status,
+                "at": clock.format(refund.at), "status": refund.status, "note": refund.note,
             })
         };
         for (name, status) in

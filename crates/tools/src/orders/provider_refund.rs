@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use ostler_domain::refund::RefundStatus;
 use ostler_domain::tool::{Integration, Reach, ToolSpec};
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::{OutcomeStatus, ToolEffect, ToolOutcome};
@@ -11,7 +12,6 @@ use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
 use serde_json::{Value, json};
 
 use crate::effects::StoreEffect;
-use crate::records::RefundStatus;
 
 const DESCRIPTION: &str = "Refunds an order in part or in full, through the payment provider. Look \
     the order up first. Refunds never exceed the total of the order, and they cannot be undone.";

@@ -1,6 +1,7 @@
 //! The `refund_payment` tool.
 
 use ostler_domain::id::RecordId;
+use ostler_domain::refund::RefundStatus;
 use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +10,7 @@ use serde_json::json;
 use super::order_lookup::{FoundOrder, find_order};
 use crate::effects::{EffectError, StoreEffect, refundable_amount};
 use crate::ids;
-use crate::records::{Currency, InvalidMoney, Money, Refund, RefundStatus, Refunds};
+use crate::records::{Currency, InvalidMoney, Money, Refund, Refunds};
 use crate::store_tool::{CallContext, StoreTool, ToolError};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -51,7 +52,9 @@ impl StoreTool for RefundPayment {
             reason: arguments.reason,
             at: context.clock().await?.now(),
             agent: context.tool_context.agent,
+            session: context.tool_context.session,
             status: RefundStatus::Requested,
+            note: None,
         };
         let answer = json!({
             "refund_requested": {

@@ -22,7 +22,7 @@ pub use media::MediaItem;
 pub use money::{Currency, InvalidMoney, Money, Price};
 pub use orders::{Order, OrderLine};
 pub use products::{BookableResource, BookingTerms, Product};
-pub use refunds::{Refund, RefundStatus, Refunds};
+pub use refunds::{Refund, Refunds};
 
 /// A type of business record.
 pub trait Entity: Serialize + DeserializeOwned {

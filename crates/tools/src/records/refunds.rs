@@ -1,7 +1,8 @@
 //! Refunds of orders.
 
 use jiff::Timestamp;
-use ostler_domain::id::{AgentId, RecordId};
+use ostler_domain::id::{AgentId, RecordId, SessionId};
+use ostler_domain::refund::{REFUNDS, RefundStatus};
 use serde::{Deserialize, Serialize};
 
 use super::{Entity, Money};
@@ -18,7 +19,7 @@ pub struct Refunds {
 }
 
 impl Entity for Refunds {
-    const KIND: &'static str = "refunds";
+    const KIND: &'static str = REFUNDS;
 }
 
 /// One refund of an order.
@@ -29,25 +30,26 @@ pub struct Refund {
     pub reason: String,
     pub at: Timestamp,
     pub agent: AgentId,
+    /// The conversation in which it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
     #[serde(default)]
     pub status: RefundStatus,
-}
-
-/// Whether a refund was paid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RefundStatus {
-    /// A person has to pay it.
-    #[default]
-    Requested,
-    /// The payment provider has made it.
-    Made,
+    /// What the person who paid or refused it wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 impl Refunds {
-    /// Returns the sum, or `None` without refunds or with different currencies.
+    /// Returns the sum of the refunds that were not refused, or `None` without any or with
+    /// different currencies.
     pub fn total(&self) -> Option<Money> {
-        sum(self.refunds.iter())
+        sum(self.counted())
+    }
+
+    /// Returns the refunds that were not refused.
+    pub fn counted(&self) -> impl Iterator<Item = &Refund> {
+        self.refunds.iter().filter(|refund| refund.status.counts())
     }
 
     /// Returns the sum of the refunds with this status, like [`Refunds::total`].

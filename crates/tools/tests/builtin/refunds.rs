@@ -2,10 +2,11 @@
 
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::id::{AgentId, RecordId};
+use ostler_domain::refund::RefundStatus;
 use ostler_engine::outcome::OutcomeStatus;
 use ostler_engine::turn::QuestionKind;
 use ostler_tools::effects::{self, EffectError, RefundError, StoreEffect};
-use ostler_tools::records::{Currency, Entity, Money, Order, Price, Refund, RefundStatus, Refunds};
+use ostler_tools::records::{Currency, Entity, Money, Order, Price, Refund, Refunds};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use serde_json::{Value, json};
 
@@ -140,7 +141,9 @@ fn effect(id: u128, coins: u64) -> StoreEffect {
         reason: "late".into(),
         at: "2026-11-10T10:00:00Z".parse().unwrap(),
         agent: AgentId::from_u128(1),
+        session: None,
         status: RefundStatus::Requested,
+        note: None,
     };
     StoreEffect::RefundPayment { order: RecordId::from_u128(1), refund }
 }

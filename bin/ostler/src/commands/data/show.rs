@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::ls::item_json;
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
+use crate::commands::refund::refund_json;
 use crate::screen::{Cell, HEADER, print_fields};
 
 #[derive(Debug, Args)]
@@ -23,14 +24,23 @@ pub(crate) struct DataShowArgs {
 
 pub(super) async fn run(args: &DataShowArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(&args.target).await?;
-    let item = operator.org(&org).data_item(args.kind, &args.key).await?;
+    let operations = operator.org(&org);
+    let item = operations.data_item(args.kind, &args.key).await?;
+    let refunds = match item.record {
+        Some(order) if args.kind == DataKind::Orders => operations.order_refunds(order).await?,
+        _ => Vec::new(),
+    };
     if args.target.output.json {
-        return crate::commands::print_json(&item_json(&item));
+        let mut value = item_json(&item);
+        if args.kind == DataKind::Orders {
+            value["refunds"] = refunds.iter().map(refund_json).collect();
+        }
+        return crate::commands::print_json(&value);
     }
     anstream::println!("{HEADER}{}{HEADER:#}  {}", item.name, item.id);
     let fields = item.data.as_object().into_iter().flatten();
     let fields = fields.filter(|(_, value)| !value.is_null());
-    let rows: Vec<[Cell; 2]> = fields
+    let mut rows: Vec<[Cell; 2]> = fields
         .map(|(name, value)| {
             let text = match value {
                 Value::String(text) => text.clone(),
@@ -39,6 +49,11 @@ pub(super) async fn run(args: &DataShowArgs) -> anyhow::Result<()> {
             [format!("  {name}").into(), text.into()]
         })
         .collect();
+    rows.extend(refunds.iter().map(|one| {
+        let refund = &one.refund;
+        let text = format!("{}, {}: {}", refund.amount, refund.status.description(), refund.reason);
+        ["  refund".into(), text.into()]
+    }));
     print_fields(&rows);
     Ok(())
 }

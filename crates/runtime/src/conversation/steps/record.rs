@@ -1,17 +1,23 @@
 //! Step 12: commits the run with its record, in one transaction.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ostler_domain::audit::AuditActor;
 use ostler_domain::id::{AgentId, InboxId, RunId, SessionId};
 use ostler_domain::money::Credits;
+use ostler_domain::notice::NoticeKind;
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::time::Timestamp;
-use ostler_store::{CommitOutcome, LeaseAction, NewRun, SessionDue, StoreError, TurnCommit};
+use ostler_engine::outcome::ToolEffect;
+use ostler_store::{
+    CommitOutcome, LeaseAction, NewAuditEntry, NewRun, RecordChange, SessionDue, StoreError,
+    TurnCommit,
+};
 use serde::Serialize;
 
-use crate::change_audit::audit_changes;
+use crate::change_audit::{audit_changes, refund_notices};
 use crate::conversation::run::Run;
 use crate::conversation::run_context::RunContext;
 use crate::conversation::steps::turn::FinishedTurn;
@@ -100,21 +106,12 @@ pub(crate) async fn run(
     crate::faults::point("before_commit");
     for _ in 0..MAX_COMMIT_ATTEMPTS {
         if !pending.effects.is_empty() {
-            let planned =
-                (context.services.deps.plan_effects)(context.org(), pending.effects.clone()).await;
-            commit.changes = planned.map_err(|error| match error {
-                StoreError::StaleChanges(why) => RunError::Outdated(why.to_string()),
-                error => RunError::Store(error),
-            })?;
-            // Where several agents acted in one run, the run says who did what.
-            let mut agents = pending.changing_agents.iter();
-            let actor = match (agents.next(), agents.next()) {
-                (Some(agent), None) => AuditActor::Agent(*agent),
-                _ => AuditActor::System,
-            };
-            let origin = ("run", context.run_id.to_string());
+            commit.changes = plan_effects(context, &pending.effects).await?;
             commit.side_effects.audit =
-                audit_changes(store.org(context.org()), actor, origin, &commit.changes).await?;
+                audit_entries(context, &pending.effects, &commit.changes).await?;
+            let refunds = refund_notices(&commit.changes);
+            commit.side_effects.notices.retain(|one| one.kind != NoticeKind::RefundRequested);
+            commit.side_effects.notices.extend(refunds);
         }
         match store.commit_turn(&commit).await {
             Err(StoreError::StaleChanges(_)) => {}
@@ -142,6 +139,53 @@ pub(crate) async fn run(
         }
     }
     Err(RunError::Outdated("others kept changing the same records".into()))
+}
+
+/// Plans the changes of effects against what is stored.
+async fn plan_effects(
+    context: &RunContext<'_>,
+    effects: &[(AgentId, ToolEffect)],
+) -> Result<Vec<RecordChange>, RunError> {
+    let effects = effects.iter().map(|(_, effect)| effect.clone()).collect();
+    let planned = (context.services.deps.plan_effects)(context.org(), effects).await;
+    planned.map_err(|error| match error {
+        StoreError::StaleChanges(why) => RunError::Outdated(why.to_string()),
+        error => RunError::Store(error),
+    })
+}
+
+/// Returns the audit entries of changes, each with the agent that made it. A change to which
+/// several agents contributed is the system's.
+async fn audit_entries(
+    context: &RunContext<'_>,
+    effects: &[(AgentId, ToolEffect)],
+    changes: &[RecordChange],
+) -> Result<Vec<NewAuditEntry>, RunError> {
+    let mut makers: BTreeMap<(String, u128), BTreeSet<AgentId>> = BTreeMap::new();
+    let agents: BTreeSet<AgentId> = effects.iter().map(|(agent, _)| *agent).collect();
+    for agent in &agents {
+        let own: Vec<_> = effects.iter().filter(|(maker, _)| maker == agent).cloned().collect();
+        // Alone, the effects of one agent may build on those of another and fail.
+        let planned = match agents.len() {
+            1 => changes.to_vec(),
+            _ => plan_effects(context, &own).await.unwrap_or_default(),
+        };
+        for change in &planned {
+            makers.entry(change.subject()).or_default().insert(*agent);
+        }
+    }
+    let store = context.services.deps.store.org(context.org());
+    let mut entries = Vec::with_capacity(changes.len());
+    for change in changes {
+        let made_by: Vec<&AgentId> = makers.get(&change.subject()).into_iter().flatten().collect();
+        let actor = match made_by.as_slice() {
+            [agent] => AuditActor::Agent(**agent),
+            _ => AuditActor::System,
+        };
+        let origin = ("run", context.run_id.to_string());
+        entries.extend(audit_changes(store, actor, origin, std::slice::from_ref(change)).await?);
+    }
+    Ok(entries)
 }
 
 /// Rebases the commit on the session that a person changed since the run began: their

@@ -26,6 +26,7 @@ use ostler_store::{
 use serde_json::Value;
 
 use self::people::OrgPeople;
+pub use self::settled::settled_reason;
 use crate::deps::Clock;
 use crate::ids::fresh;
 use crate::records::encode;
@@ -153,6 +154,44 @@ impl NoticeDispatcher {
     }
 }
 
+/// Returns why each person that a notice is for was sent nothing, in sentences without a full
+/// stop.
+pub async fn unsent_reasons(
+    store: &Store,
+    org: OrgId,
+    stored: &StoredNotice,
+) -> Result<Vec<String>, StoreError> {
+    let people = OrgPeople::load(store, org).await?;
+    let topic = stored.notice.kind.topic();
+    let facts = NoticeFacts {
+        kind: stored.notice.kind,
+        urgency: stored.notice.kind.urgency(None),
+        decide_by: None,
+    };
+    let recipients = people.recipients(stored.notice.recipient);
+    let reasons = recipients.into_iter().map(|person| {
+        let preferences = people.preferences(&person);
+        let wanted = plan_deliveries(
+            facts,
+            &preferences,
+            &NoticeDestination::ALL.into(),
+            &|_| 0,
+            stored.created_at,
+        );
+        let reachable = people.settings.notice_destinations(&person, topic);
+        let wanted: Vec<&str> = wanted
+            .iter()
+            .filter(|one| !reachable.contains(&one.destination))
+            .map(|one| one.destination.name())
+            .collect();
+        match wanted.as_slice() {
+            [] => format!("{person} wants no notices about {topic}"),
+            several => format!("{person} has no address for {}", several.join(" and ")),
+        }
+    });
+    Ok(reasons.collect())
+}
+
 /// What a message says, and the conversation of the customer that it is about.
 struct NoticeContent {
     text: String,
@@ -167,7 +206,7 @@ async fn skip_settled(
 ) -> Result<Vec<DueNoticeDelivery>, StoreError> {
     let mut needed = Vec::new();
     for delivery in group {
-        match settled::reason(store, &delivery.notice).await? {
+        match settled_reason(store, &delivery.notice).await? {
             Some(why) => store.skip_notice_delivery(&delivery.key, why).await?,
             None => needed.push(delivery),
         }

@@ -4,14 +4,16 @@ use ostler_domain::gate::approval::ApprovalStatus;
 use ostler_domain::human::escalation::EscalationStatus;
 use ostler_domain::id::{ApprovalId, ConversationId};
 use ostler_domain::notice::NoticeKind;
+use ostler_domain::refund::{REFUNDS, RefundStatus};
 use ostler_store::{OrgStore, StoreError, StoredNotice};
 
 use super::{data_of, session_id};
 use crate::records::decode;
+use crate::records::refund::OrderRefunds;
 use crate::records::session::Session;
 
-/// Returns why a notice is not sent any more, if so.
-pub(super) async fn reason(
+/// Returns why nobody has to act on a notice any more, if so. Such a notice is not sent.
+pub async fn settled_reason(
     store: &OrgStore<'_>,
     stored: &StoredNotice,
 ) -> Result<Option<&'static str>, StoreError> {
@@ -39,6 +41,21 @@ pub(super) async fn reason(
                     && open.id.to_string() == stored.notice.subject
             });
             Ok((!waits).then_some("somebody has answered"))
+        }
+        NoticeKind::RefundRequested => {
+            let order = data_of(stored)["order"].as_str().and_then(|id| id.parse().ok());
+            let Some(order) = order else { return Ok(None) };
+            let data = match store.record(REFUNDS, order).await {
+                Ok(record) => decode::<OrderRefunds>(REFUNDS, &record.data).ok(),
+                Err(StoreError::NotFound(_)) => None,
+                Err(other) => return Err(other),
+            };
+            let mut refunds = data.into_iter().flat_map(|order| order.refunds);
+            let waits = refunds.any(|refund| {
+                refund.id.to_string() == stored.notice.subject
+                    && refund.status == RefundStatus::Requested
+            });
+            Ok((!waits).then_some("it was paid or refused"))
         }
         _ => Ok(None),
     }

@@ -67,6 +67,7 @@ pub fn describe(notice: &NewNotice, data: &Value, names: &AgentNames) -> String 
             format!("{what}: {outcome}{}", because("why"))
         }
         NoticeKind::WorkflowWaiting => format!("{what}{}", because("question")),
+        NoticeKind::RefundRequested => format!("{what}{}", because("reason")),
         _ => what,
     }
 }
@@ -115,6 +116,11 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
             "a message may or may not have been sent".into()
         }
         NoticeKind::UnknownOutcome => "a call may or may not have taken effect".into(),
+        NoticeKind::RefundRequested => {
+            let (amount, number) = (text(data, "amount"), text(data, "number"));
+            let number = number.unwrap_or("of a customer");
+            format!("pay a refund of {} for order {number}", amount.unwrap_or("some money"))
+        }
         NoticeKind::WorkflowWaiting => {
             format!(
                 "the workflow {} waits for a person",
@@ -132,6 +138,7 @@ fn next_command(notice: &NewNotice, data: &Value, org: &str) -> Option<String> {
         NoticeKind::UnknownOutcome if data["message"].is_string() => "dead-letter ls".to_owned(),
         NoticeKind::UnknownOutcome => "unknown-outcome ls".to_owned(),
         NoticeKind::WorkflowWaiting => format!("workflow show {}", text(data, "workflow")?),
+        NoticeKind::RefundRequested => format!("refund paid {}", text(data, "refund")?),
         NoticeKind::CreditsExhausted | NoticeKind::LowCredits(_) => "credit show".to_owned(),
         NoticeKind::NoBinding => "channel ls".to_owned(),
         _ => return None,

@@ -104,10 +104,8 @@ pub(crate) fn run(
     run.session.resolution = None;
     run.pending.charges.push(finished.charges());
     let team_effects = TeamEffect::select(&finished.effects);
-    if !finished.effects.is_empty() {
-        run.pending.changing_agents.insert(agent.agent.id);
-    }
-    run.pending.effects.extend(finished.effects.iter().cloned());
+    let effects = finished.effects.iter().map(|effect| (agent.agent.id, effect.clone()));
+    run.pending.effects.extend(effects);
     let end = finished.record.end.clone();
     let next = match team_effects.into_iter().next() {
         Some(effect @ TeamEffect::TagIn { .. }) => {

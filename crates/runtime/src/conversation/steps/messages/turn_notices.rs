@@ -90,7 +90,7 @@ pub(super) fn request_approvals(
             status: ApprovalStatus::Pending,
         };
         let data = json!({"approval": id, "session": run.session.id, "agent": agent.agent.id,
-            "tool": call.name, "arguments": call.arguments, "risk": risk.level(),
+            "tool": call.name, "arguments": call.arguments, "risk": risk.name(),
             "expires_at": approval.expires_at});
         run.pending.add_event("approval_wanted", data.clone());
         run.pending.add_notice(

@@ -114,11 +114,16 @@ impl Operations {
         let Some(org) = names.orgs.id(slug) else { return Ok(()) };
         actor.authorize(&self.0.store, org, OrgPermission::View).await?;
         let view = self.0.org_views.current(org).await?;
+        let rules = |resources| -> Result<OrgRules> {
+            let mut rules = OrgRules::new(resources, slug, org, names)?;
+            rules.add_substitute(view.platform_agent.as_ref());
+            Ok(rules)
+        };
         let mut replayed = OrgReplay {
             slug,
             tools: view.tools.specs().cloned().collect(),
-            now: OrgRules::new(&plan.live.resources, slug, org, names)?,
-            proposed: OrgRules::new(&plan.plan.after, slug, org, names)?,
+            now: rules(&plan.live.resources)?,
+            proposed: rules(&plan.plan.after)?,
             scopes: HashMap::new(),
             changes: BTreeMap::new(),
         };

@@ -18,6 +18,7 @@ use ostler_world::spec::{
 use ostler_world::{Address, Kind, Resources};
 
 use crate::operations::{OperationError, Result};
+use crate::org_view::AgentView;
 
 /// The rules of an org and its agents.
 pub(super) struct OrgRules {
@@ -69,6 +70,14 @@ impl OrgRules {
             }
         }
         Ok(rules)
+    }
+
+    /// Adds the platform's agent that answers where the org has nobody. It works under the
+    /// rules of the org, and its own are not changed with them.
+    pub(super) fn add_substitute(&mut self, substitute: Option<&AgentView>) {
+        if let Some(AgentView { agent, position, .. }) = substitute {
+            self.agents.insert(agent.id, (agent.clone(), position.clone()));
+        }
     }
 
     /// Resolves the scope of an agent in a session without failures.
