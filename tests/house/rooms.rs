@@ -32,7 +32,7 @@ const SHARED: [(&str, &[&str]); 14] = [
     ("org_view", &["records", "toolbox"]),
     ("run_error", &["records"]),
     ("running_turns", &["org_view", "records"]),
-    ("change_audit", &["ids"]),
+    ("change_audit", &["ids", "records"]),
     ("pending_commit", &["ids", "records"]),
     ("inbox", &["faults", "ids", "records"]),
 ];

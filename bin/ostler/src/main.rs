@@ -20,6 +20,7 @@ mod random;
 mod screen;
 mod secrets;
 mod stream_preview;
+mod tool_check;
 mod tool_set;
 mod world;
 

@@ -49,6 +49,24 @@ pub(crate) struct OrgArgs {
     pub(crate) output: OutputArgs,
 }
 
+/// The orgs that a listing is about.
+#[derive(Debug, Args)]
+pub(crate) struct OrgsArgs {
+    /// Org, by slug or id [default: all orgs]
+    #[arg(
+        long,
+        value_name = "ORG",
+        env = "OSTLER_ORG",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) org: String,
+    #[command(flatten)]
+    pub(crate) installation: InstallationArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
 /// The org whose queue agents a command works with, and the bus that reaches them.
 #[derive(Debug, Args)]
 pub(crate) struct BusArgs {

@@ -5,8 +5,8 @@ use ostler_api::escalation::QueuedEscalation;
 use ostler_domain::human::escalation::{EscalationStatus, Urgency};
 use ostler_server::wire;
 
-use super::args::OrgArgs;
-use super::operator::open_org;
+use super::args::OrgsArgs;
+use super::operator::{open_orgs, orgs_name};
 use super::session::view::{contact_name, format_time};
 use crate::screen::{BAD, Cell, HEADER, NextCommand, print_next, print_rows};
 
@@ -15,30 +15,37 @@ pub(crate) enum EscalationCommand {
     /// List the conversations that wait for a person, the most urgent first
     #[command(after_help = "\
 Examples:
-  ostler escalation ls --org bella")]
-    Ls(OrgArgs),
+  ostler escalation ls
+  ostler escalation ls --org bella --json")]
+    Ls(OrgsArgs),
 }
 
 pub(crate) async fn run(command: &EscalationCommand) -> anyhow::Result<()> {
     let EscalationCommand::Ls(args) = command;
-    let (operator, org) = open_org(args).await?;
-    let queue = operator.org(&org).escalations().await?;
+    let (operator, orgs) = open_orgs(args).await?;
+    let mut queue = Vec::new();
+    for org in &orgs {
+        let own = operator.org(org).escalations().await?;
+        queue.extend(own.into_iter().map(|entry| (org, entry)));
+    }
     if args.output.json {
-        let all: Vec<QueuedEscalation> = queue.iter().map(wire::queued_escalation).collect();
+        let all: Vec<QueuedEscalation> =
+            queue.iter().map(|(_, entry)| wire::queued_escalation(entry)).collect();
         return super::print_json(&all);
     }
-    if queue.is_empty() {
-        anstream::println!("no conversation in {} waits for a person", org.name);
+    let Some((_, first)) = queue.first() else {
+        anstream::println!("no conversation in {} waits for a person", orgs_name(&orgs));
         return Ok(());
-    }
-    let header = ["session", "contact", "urgency", "reason", "since", "status"];
+    };
+    let header = ["session", "org", "contact", "urgency", "reason", "since", "status"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(queue.iter().map(|entry| {
+    rows.extend(queue.iter().map(|(org, entry)| {
         let state = &entry.escalation.state;
         let urgency = state.request.urgency.name().to_owned();
         let urgent = state.request.urgency == Urgency::High;
         [
             Cell::id(&entry.session.id),
+            org.slug.as_str().into(),
             contact_name(&entry.session).into(),
             if urgent { Cell::styled(urgency, BAD) } else { urgency.into() },
             state.request.reason.as_str().into(),
@@ -47,7 +54,7 @@ pub(crate) async fn run(command: &EscalationCommand) -> anyhow::Result<()> {
         ]
     }));
     print_rows(&rows);
-    let first = queue[0].session.id;
+    let first = first.session.id;
     print_next([
         NextCommand::new(format!("ostler session take-over {first}"), "answer it yourself"),
         NextCommand::new(format!("ostler session dismiss {first}"), "it is a false alarm"),

@@ -84,7 +84,7 @@ fn needs_the_reader(command: &[String]) -> bool {
 
 fn run(command: &[String], folder: &Path, home: &str) -> (Option<i32>, String) {
     let mut args: Vec<&str> = command.iter().map(String::as_str).collect();
-    if matches!(args[0], "serve" | "worker") {
+    if matches!(args[0], "serve" | "worker" | "mock-model") {
         args.push("--help");
     }
     let output = Command::new(env!("CARGO_BIN_EXE_ostler"))

@@ -42,7 +42,7 @@ fn o20_a_healthy_installation_passes() {
     let demo = DemoInstallation::new();
     let shown = demo.run(&["doctor"]);
     assert!(shown.starts_with("ok  configuration     It is read from "), "{shown}");
-    assert_eq!(shown.lines().count(), 23, "{shown}");
+    assert_eq!(shown.lines().count(), 24, "{shown}");
     assert!(shown.lines().all(|line| line.starts_with("ok  ")), "{shown}");
     let checks = demo.json(&["doctor"]);
     assert_eq!(checks[2]["check"], "schema");

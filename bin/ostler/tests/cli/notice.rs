@@ -29,7 +29,7 @@ fn o31_notices_are_listed_until_they_are_acknowledged() {
     );
     assert_eq!(demo.run(&["notice", "ack", "--all", "--org", "bella"]), "2 notices acknowledged\n");
     let none = demo.run(&["notice", "ls", "--org", "bella"]);
-    assert!(none.contains("has no notices that wait for somebody"), "{none}");
+    assert!(none.contains("there is no notice that waits for somebody in Bella"), "{none}");
     let all = demo.json(&["notice", "ls", "--all", "--org", "bella"]);
     assert_eq!(all.as_array().expect("a list").len(), 3);
 }

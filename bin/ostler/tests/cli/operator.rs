@@ -68,7 +68,10 @@ fn approvals_and_ledger_lines_are_data_in_json() {
     let approvals = demo.json(&["approval", "ls", "--org", "bella"]);
     let approval = &approvals[0];
     assert_eq!(approval["arguments"]["order"], "1234", "{approval}");
-    assert_eq!((&approval["risk"], &approval["status"]), (&"high".into(), &"pending".into()));
+    assert_eq!(
+        (&approval["risk"], &approval["status"]),
+        (&"destructive".into(), &"pending".into())
+    );
     assert!(approval["expires_at"].as_str().is_some_and(|at| at.ends_with('Z')), "{approval}");
     let lines = demo.json(&["credit", "lines", "--org", "bella"]);
     let lines = lines.as_array().expect("a list");

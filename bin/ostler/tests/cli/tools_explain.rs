@@ -75,7 +75,7 @@ fn one_tool_is_shown_stage_by_stage() {
         explain(&["--agent", "enzo", "--tool", "send_bulk_email"]),
         @r"
     Enzo of Bella Pizza · business layer 3 (Client) · a fresh session
-    send_bulk_email · medium risk · external · 2 credits
+    send_bulk_email · write · external · 2 credits
 
     platform  passes
     org       removed: on the deny list
@@ -85,7 +85,7 @@ fn one_tool_is_shown_stage_by_stage() {
         explain(&["--agent", "enzo", "--tool", "refund_payment"]),
         @r"
     Enzo of Bella Pizza · business layer 3 (Client) · a fresh session
-    refund_payment · high risk · local · 1 credit
+    refund_payment · destructive · local · 1 credit
 
     platform        passes
     org             passes
@@ -166,7 +166,9 @@ fn z06_the_scope_of_a_live_session_is_explained() {
     assert!(table.contains("ostler integration connect unsplash --org bella"), "{table}");
     let said = demo.error(&["tools", "explain", "--session", "rosa", "--agent", "enso"]);
     assert_eq!(said, "error: no Bella Pizza agent `enso`; did you mean `enzo`?\n");
-    let said = demo.error(&["tools", "explain", "--agent", "gia"]);
+    let fresh = demo.run(&["tools", "explain", "--agent", "gia"]);
+    assert!(fresh.starts_with("Gia of Bella Pizza"), "{fresh}");
+    let said = demo.error(&["tools", "explain"]);
     assert!(said.contains("name a session with --session"), "{said}");
 }
 

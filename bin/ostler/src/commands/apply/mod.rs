@@ -20,7 +20,9 @@ use ostler_world::plan::Keep;
 use super::args::{InstallationArgs, OutputArgs};
 use super::operator::Operator;
 use super::policy::{print_replay, replay_for_plan, replay_json};
+use super::tools::definition::print_problems;
 use crate::screen::DIM;
+use crate::tool_check;
 use crate::world::{read_files, report};
 
 pub(crate) use host::Host;
@@ -202,6 +204,18 @@ pub(crate) async fn apply(
     operator.operations.apply(Actor::Terminal, plan, &host, report).await?;
     if !quiet && !plan.is_empty() {
         anstream::println!("applied");
+    }
+    note_tool_problems(operator, plan).await
+}
+
+/// Says what keeps the tools of the changed orgs from working on this machine.
+async fn note_tool_problems(operator: &Operator, plan: &CheckedPlan) -> anyhow::Result<()> {
+    for slug in plan.plan.orgs().into_iter().filter(|slug| !slug.is_empty()) {
+        let org = super::find_org(&operator.store, slug).await?;
+        for stored in operator.store.org(org.id).org_tools().await? {
+            let problems = tool_check::problems(&operator.installation, org.id, &stored.tool);
+            print_problems(&problems);
+        }
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use ostler_domain::org::Org;
 use ostler_server::wire;
 use ostler_store::{DecisionState, StoredApproval};
 
-use super::args::{OrgArgs, match_id};
+use super::args::{OrgsArgs, match_id};
 use super::operator::Operator;
 use ostler_runtime::delivery::notices::text::format_call;
 
@@ -25,9 +25,9 @@ pub(crate) enum ApprovalCommand {
     /// List the tool calls that wait for a person
     #[command(after_help = "\
 Examples:
-  ostler approval ls --org bella
+  ostler approval ls
   ostler approval ls --org bella --json")]
-    Ls(OrgArgs),
+    Ls(OrgsArgs),
     /// Show a call that waits, the rule by which it asks, who set it, and what would allow it
     #[command(after_help = "\
 Examples:

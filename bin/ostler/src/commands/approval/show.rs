@@ -40,7 +40,7 @@ pub(super) async fn run(args: &ShowArgs) -> anyhow::Result<()> {
         [field("approval"), approval.id.to_string().into()],
         [field("call"), call(&stored).into()],
         [field("by"), agent.display_name.as_str().into()],
-        [field("risk"), approval.risk.level().into()],
+        [field("risk"), approval.risk.name().into()],
         [field("why"), why.into()],
     ];
     if let Some(setting) = &setting {

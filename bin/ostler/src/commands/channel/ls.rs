@@ -38,7 +38,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
         print_next([NextCommand::new(format!("ostler channel add webchat --org {slug}"), "")]);
         return Ok(());
     }
-    let header = ["channel", "state", "agent", "priority", "binding", ""];
+    let header = ["name", "channel", "state", "agent", "priority", "binding", ""];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     for bound in &bindings {
         let agent = operator.store.org(org.id).agent(bound.agent).await?.slug;
@@ -59,6 +59,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
         };
         let binding = &bound.binding;
         rows.push([
+            binding.name().into(),
             binding.channel.to_string().into(),
             state,
             agent.into(),

@@ -99,8 +99,8 @@ fn binding_json(
         _ => format!("{url}/v1/webhooks/{id}"),
     };
     let settings: Value = serde_json::from_str(&binding.settings).unwrap_or_default();
-    json!({"binding": id, "org": org.id, "channel": binding.binding.channel, "agent": binding.agent,
+    json!({"binding": id, "org": org.id, "name": binding.binding.name(), "channel": binding.binding.channel, "agent": binding.agent,
         "enabled": binding.binding.enabled, "priority": binding.binding.priority, "settings": settings,
         "secret": binding.secret.as_ref().map(ToString::to_string), "address": address,
-        "wrong": error.map(ToString::to_string)})
+        "error": error.map(ToString::to_string)})
 }

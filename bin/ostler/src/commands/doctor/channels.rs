@@ -5,10 +5,11 @@ use ostler_channels::connection::ChannelConnection;
 use ostler_channels::telegram::Telegram;
 use ostler_domain::org::Org;
 use ostler_runtime::channel_binding::binding_config;
-use ostler_store::{HealthCheck, OrgBinding, Store};
+use ostler_store::{BindingFailure, HealthCheck, OrgBinding, Store};
 
 use super::{failed, join_problems, ok};
 use crate::app;
+use crate::commands::session::view::format_time;
 use crate::installation::Installation;
 
 const NAME: &str = "channels";
@@ -24,14 +25,20 @@ pub(super) async fn check(
     let channels = app::channels(installation)?;
     let (mut problems, mut usable) = (Vec::new(), 0);
     for org in orgs {
+        let failures = store.org(org.id).binding_failures().await?;
         for bound in store.org(org.id).bindings(None, MAX_BINDINGS).await? {
             if !bound.binding.enabled {
                 continue;
             }
-            match problem(installation, &channels, org, &bound, online).await {
+            let failing = failures.iter().find(|one| one.binding == bound.binding.id);
+            let problem = problem(installation, &channels, org, &bound, online).await;
+            match problem.or_else(|| failing.map(failure_text)) {
                 Some(problem) => problems.push(format!(
                     "{} of {}: {problem}; see `ostler channel change {} --org {}`",
-                    bound.binding.channel, org.slug, bound.binding.id, org.slug
+                    bound.binding.name(),
+                    org.slug,
+                    bound.binding.id,
+                    org.slug
                 )),
                 None => usable += 1,
             }
@@ -43,6 +50,11 @@ pub(super) async fn check(
         (true, 1) => ok(NAME, "One is connected and can be opened.".into()),
         (true, usable) => ok(NAME, format!("{usable} are connected and can be opened.")),
     })
+}
+
+/// Describes what the process that receives for a binding has reported.
+fn failure_text(failure: &BindingFailure) -> String {
+    format!("no messages are received since {}: {}", format_time(failure.since), failure.reason)
 }
 
 /// Returns what is wrong with a binding.

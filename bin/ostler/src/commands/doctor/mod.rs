@@ -24,8 +24,8 @@ Examples:
   ostler doctor --online
   ostler doctor --database postgres://ostler@localhost/ostler --json
 
-It looks at configuration, database, bus, models, channels, secrets, disk and the work
-that waits for a person. It changes nothing. Exit codes: 0 all is well, 1 there are
+It looks at configuration, database, bus, models, channels, secrets, tools, disk and the
+work that waits for a person. It changes nothing. Exit codes: 0 all is well, 1 there are
 problems.")]
 pub(crate) struct DoctorArgs {
     /// Ask Telegram whether the tokens of bots are valid
@@ -64,6 +64,7 @@ async fn check(installation: &Installation, online: bool) -> anyhow::Result<Vec<
     checks.push(models::check(installation, &store).await?);
     checks.push(channels::check(installation, &store, &orgs, online).await?);
     checks.push(services::check_secrets(installation, &store, &orgs).await?);
+    checks.push(services::check_tools(installation, &store, &orgs).await?);
     checks.extend(work::check(&store, &orgs).await?);
     Ok(checks)
 }

@@ -7,7 +7,7 @@ use ostler_store::{HealthCheck, IntegrationConnection, Store};
 use super::{failed, join_problems, ok, warning};
 use crate::config::redact::redact;
 use crate::installation::Installation;
-use crate::{bus_check, secrets};
+use crate::{bus_check, secrets, tool_check};
 
 /// The most integrations of an org that are checked.
 const MAX_INTEGRATIONS: u32 = 1000;
@@ -62,6 +62,30 @@ pub(super) async fn check_queue_agents(
         away.join(", ")
     );
     Ok(Some(warning("queue agents", message)))
+}
+
+/// Checks that the tools that orgs have defined find their secrets and may reach their hosts.
+pub(super) async fn check_tools(
+    installation: &Installation,
+    store: &Store,
+    orgs: &[Org],
+) -> anyhow::Result<HealthCheck> {
+    let (mut problems, mut usable) = (Vec::new(), 0);
+    for org in orgs {
+        for stored in store.org(org.id).org_tools().await? {
+            let found = tool_check::problems(installation, org.id, &stored.tool);
+            usable += usize::from(found.is_empty());
+            problems.extend(found.into_iter().map(|problem| format!("{}: {problem}", org.slug)));
+        }
+    }
+    Ok(match (problems.is_empty(), usable) {
+        (false, _) => failed("tools", join_problems(&problems)),
+        (true, 0) => ok("tools", "No organization has defined tools of its own.".into()),
+        (true, 1) => ok("tools", "One tool of an organization finds its secrets.".into()),
+        (true, usable) => {
+            ok("tools", format!("{usable} tools of organizations find their secrets."))
+        }
+    })
 }
 
 /// Checks that the secrets of connected services can be read.

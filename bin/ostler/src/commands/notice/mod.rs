@@ -22,10 +22,10 @@ const LIST_LIMIT: u32 = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum NoticeCommand {
-    /// List the notices of an org that nobody has acknowledged, oldest first
+    /// List the notices that wait for somebody, oldest first
     #[command(after_help = "\
 Examples:
-  ostler notice ls --org bella
+  ostler notice ls
   ostler notice ls --all --org bella
   ostler notice ls --org bella --json")]
     Ls(ls::NoticeLsArgs),

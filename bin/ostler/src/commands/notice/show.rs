@@ -3,6 +3,7 @@
 use clap::Args;
 use ostler_domain::notice::schedule::NoticeStage;
 use ostler_runtime::delivery::notices::text::describe;
+use ostler_runtime::delivery::notices::unsent_reasons;
 use ostler_store::{NoticeDeliveryState, StoredNoticeDelivery};
 use serde_json::{Value, json};
 
@@ -54,10 +55,17 @@ pub(super) async fn run(args: &NoticeShowArgs) -> anyhow::Result<()> {
     anstream::println!("{DIM}acknowledged{DIM:#}  {acknowledged}");
     if deliveries.is_empty() {
         match operator.store.org(org.id).is_notice_planned(id).await? {
-            true => anstream::println!(
-                "\nIt was sent nowhere; `ostler notice set --org {}` shows why.",
-                org.slug
-            ),
+            true => {
+                let why = unsent_reasons(&operator.store, org.id, &stored).await?;
+                let why = match why.is_empty() {
+                    true => "nobody is to be notified".to_owned(),
+                    false => why.join("; "),
+                };
+                anstream::println!(
+                    "\nIt was sent nowhere: {why}. `ostler notice set --org {}` changes that.",
+                    org.slug
+                );
+            }
             false => anstream::println!(
                 "\nIt is not sent yet; `ostler serve` and `ostler worker` send notices."
             ),

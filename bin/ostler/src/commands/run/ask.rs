@@ -21,7 +21,7 @@ pub(super) async fn answer(harness: &Harness, ask: &OpenAsk) -> anyhow::Result<(
         QuestionKind::Approval { why, risk, .. } => {
             let why = GateDecision::Ask(why.clone());
             anstream::eprintln!("{HEADER}{}{HEADER:#} {}", call.name, call.arguments);
-            anstream::eprintln!("{} risk; {why}", risk.level());
+            anstream::eprintln!("risk: {}; {why}", risk.name());
             respond(harness, ask).await?
         }
         QuestionKind::Ask(UserQuestion::Question { question, options }) => {

@@ -46,7 +46,7 @@ pub(crate) struct SendArgs {
     /// Name of the customer on the channel
     #[arg(long, value_name = "NAME", value_parser = parse_text)]
     contact: String,
-    /// Channel
+    /// Channel, by its name in world files or its kind
     #[arg(long, value_name = "CHANNEL", default_value = "webchat")]
     channel: String,
     /// How long to wait for the reply, in seconds
@@ -131,14 +131,15 @@ fn print(view: &ConversationView, run: RunId, json: bool) -> anyhow::Result<()> 
 /// Returns the key of the contact's conversation on a channel of an org.
 async fn conversation_key(store: &Store, args: &SendArgs) -> anyhow::Result<ConversationKey> {
     let org = super::find_org(store, &args.org).await?;
-    let channel = Channel::from(args.channel.as_str());
-    let bindings = store.org(org.id).bindings(None, 100).await?;
-    let enabled =
-        bindings.iter().find(|bound| bound.binding.channel == channel && bound.binding.enabled);
+    let (name, channel) = (&args.channel, Channel::from(args.channel.as_str()));
+    let mut bindings = store.org(org.id).bindings(None, 100).await?;
+    bindings.retain(|bound| bound.binding.enabled);
+    let named = bindings.iter().find(|bound| bound.binding.name() == *name);
+    let enabled = named.or_else(|| bindings.iter().find(|bound| bound.binding.channel == channel));
     let binding = enabled.map(|bound| bound.binding.id).with_context(|| {
-        let names: Vec<&str> = bindings.iter().map(|bound| bound.binding.channel.name()).collect();
+        let names: Vec<String> = bindings.iter().map(|bound| bound.binding.name()).collect();
         let connected = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        format!("{} has no channel {channel}; its channels: {connected}", org.name)
+        format!("{} has no channel {name}; its channels: {connected}", org.name)
     })?;
     let peer = Peer::Person(args.contact.clone());
     Ok(ConversationKey { org: org.id, binding, peer, entry: ConversationEntry::Customer })

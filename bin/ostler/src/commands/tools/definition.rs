@@ -1,13 +1,12 @@
 //! Definitions of HTTP tools and MCP servers: read from a file, saved and printed.
 
-use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
 use ostler_domain::org::Org;
-use ostler_domain::tool::SecretText;
 use ostler_domain::tool::org_tools::OrgTool;
+use ostler_engine::secret::SecretError;
 use ostler_runtime::operations::ToolChange;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +14,8 @@ use serde_json::json;
 
 use crate::commands::args::OutputArgs;
 use crate::commands::operator::{Operator, print_result};
-use crate::secrets;
+use crate::screen::WARNING;
+use crate::{secrets, tool_check};
 
 /// The longest file that is read.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -43,18 +43,14 @@ pub(in crate::commands) async fn save(
     output: &OutputArgs,
     next: &str,
 ) -> anyhow::Result<()> {
-    let values = match &tool {
-        OrgTool::Http(tool) => secret_values(&[&tool.headers]),
-        OrgTool::Mcp(server) => secret_values(&[&server.env, &server.headers]),
-    };
     let (kind, name) = (tool.kind().description(), tool.name().to_owned());
+    let mut problems = Vec::new();
     if tool.check().is_empty() {
-        for secret in values.iter().filter_map(|value| value.secret()) {
-            let read = secrets::org_secrets(&operator.installation).read(org.id, secret);
-            secrets::check_reference(read)?;
-        }
+        check_secret_places(operator, org, &tool)?;
+        problems = tool_check::problems(&operator.installation, org.id, &tool);
     }
     let change = operator.org(org).save_tool(tool).await?;
+    print_problems(&problems);
     let (state, sentence) = match change {
         ToolChange::Added => ("added", "added"),
         ToolChange::Replaced => ("replaced", "replaced"),
@@ -64,8 +60,22 @@ pub(in crate::commands) async fn save(
     print_result(output, &json, &format!("{kind} {name} {sentence}\n\n{next}"))
 }
 
-fn secret_values(maps: &[&BTreeMap<String, SecretText>]) -> Vec<SecretText> {
-    maps.iter().flat_map(|map| map.values().cloned()).collect()
+/// Fails if a tool names a secret of another org.
+fn check_secret_places(operator: &Operator, org: &Org, tool: &OrgTool) -> anyhow::Result<()> {
+    let readable = secrets::org_secrets(&operator.installation);
+    let foreign = tool_check::secrets_of(tool).into_iter().find_map(|secret| {
+        let error = readable.read(org.id, secret).err()?;
+        (!matches!(error, SecretError::NotSet(_) | SecretError::FileUnreadable { .. }))
+            .then_some(error)
+    });
+    foreign.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Prints what keeps tools from working on this machine.
+pub(in crate::commands) fn print_problems(problems: &[String]) {
+    for problem in problems {
+        anstream::eprintln!("{WARNING}note{WARNING:#}: {problem}");
+    }
 }
 
 /// Prints a definition as TOML, or as JSON.

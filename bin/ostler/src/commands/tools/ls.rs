@@ -69,7 +69,7 @@ pub(super) async fn run(args: &ToolsLsArgs) -> anyhow::Result<()> {
     cells.extend(rows.iter().map(|row| {
         [
             row.spec.name.as_str().into(),
-            row.spec.risk.level().to_string().into(),
+            row.spec.risk.name().into(),
             row.spec.reach.name().into(),
             row.spec.price.to_string().into(),
             needs(row, org.as_ref()),

@@ -19,6 +19,7 @@ Examples:
   ostler tools explain --session rosa
   ostler tools explain --session ses_…9d --agent enzo --tool refund_payment
   ostler tools explain --session rosa --org bella --json
+  ostler tools explain --agent enzo --org bella
   ostler tools explain --world examples/harbour.toml --agent gia
   ostler tools explain --world examples/harbour.toml --agent enzo --session rosa")]
     Explain(explain::ExplainArgs),
@@ -49,9 +50,10 @@ A tool that looks an order up:
 The file stores where a secret is, never the secret itself. docs/TOOLS.md describes every
 field.")]
     Add(add::AddArgs),
-    /// Show the definition of an HTTP tool as TOML
+    /// Show the arguments of a built-in tool, or the definition of an HTTP tool as TOML
     #[command(after_help = "\
 Examples:
+  ostler tools show refund_payment
   ostler tools show shop_order --org bella
   ostler tools show shop_order --org bella --json")]
     Show(show::ShowArgs),

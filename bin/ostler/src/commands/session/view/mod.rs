@@ -15,8 +15,11 @@ use ostler_domain::time::Timestamp;
 use ostler_runtime::records::message::ThreadMessage;
 use ostler_runtime::records::run::RunRecord;
 use ostler_runtime::records::session::Session;
-use ostler_store::{AuditEntry, AuditFilter, SessionFilter, Store, StoredSession};
+use ostler_store::{
+    AuditEntry, AuditFilter, OrgStore, SessionFilter, Store, StoreError, StoredSession,
+};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::screen::count;
 
@@ -51,6 +54,11 @@ pub(crate) struct SessionChange {
     pub(crate) who: String,
     /// The action in the audit log.
     pub(crate) action: String,
+    /// The tool whose call was decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tool: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
 }
 
 impl SessionChange {
@@ -63,17 +71,42 @@ impl SessionChange {
             _ => "ostler".to_owned(),
         };
         let action = entry.entry.action;
-        (action != "human_message").then_some(Self { at: entry.at, who, action })
+        let data: Value = serde_json::from_str(&entry.entry.data).unwrap_or_default();
+        let reason = data["reason"].as_str().map(ToOwned::to_owned);
+        let change = Self { at: entry.at, who, action, tool: None, reason };
+        (change.action != "human_message").then_some(change)
+    }
+
+    /// Returns the decisions on calls of a session.
+    async fn decisions(store: OrgStore<'_>, runs: &[RunRecord]) -> anyhow::Result<Vec<Self>> {
+        let mut changes = Vec::new();
+        let turns = runs.iter().flat_map(|run| &run.turns);
+        for id in turns.flat_map(|turn| &turn.approvals) {
+            let tool = match store.approval(*id).await {
+                Ok(stored) => stored.approval.tool.to_string(),
+                Err(StoreError::NotFound(_)) => continue,
+                Err(other) => return Err(other.into()),
+            };
+            let filter = AuditFilter { subject: Some(id.to_string()), ..AuditFilter::default() };
+            let entries = store.search_audit(&filter, None, LIMIT).await?;
+            let decided = entries.into_iter().filter_map(Self::new);
+            changes.extend(decided.map(|change| Self { tool: Some(tool.clone()), ..change }));
+        }
+        Ok(changes)
     }
 
     /// Describes the change in a few words.
     fn describe(&self) -> String {
+        let tool = self.tool.as_deref().unwrap_or("a call");
         match self.action.as_str() {
             "take_over" => "took the conversation over; the agents stop answering".to_owned(),
             "resume" => "handed the conversation back to the agents".to_owned(),
             "dismiss_escalation" => "dismissed the escalation as a false alarm".to_owned(),
             "close_session" => "closed the session".to_owned(),
             "assign_team" => "assigned a team of agents".to_owned(),
+            "approve" => format!("approved {tool}"),
+            "approve_with_changes" => format!("approved {tool} with other arguments"),
+            "reject" => format!("rejected {tool}: {}", self.reason.as_deref().unwrap_or_default()),
             other => other.replace('_', " "),
         }
     }
@@ -111,7 +144,9 @@ impl ConversationView {
         let session: Session = serde_json::from_str(&org_store.session(stored.id).await?.data)?;
         let filter = AuditFilter { subject: Some(stored.id.to_string()), ..AuditFilter::default() };
         let changes = org_store.search_audit(&filter, None, LIMIT).await?;
-        let changes: Vec<_> = changes.into_iter().rev().filter_map(SessionChange::new).collect();
+        let mut changes: Vec<_> = changes.into_iter().filter_map(SessionChange::new).collect();
+        changes.extend(SessionChange::decisions(org_store, &runs).await?);
+        changes.sort_by_key(|change| change.at);
         let lines = lines::build(&session, &messages, &runs, &changes, &names);
         let state = describe_state(&session);
         Ok(Self { session, state, lines, runs })
@@ -176,7 +211,7 @@ fn is_random(identifier: &str) -> bool {
 /// Describes the state of a session in a line.
 pub(crate) fn describe_state(session: &Session) -> String {
     let spent = format!(
-        "spent {} of {}",
+        "this session spent {} of at most {}",
         session.budget.spent.get(),
         count(session.budget.cap.get(), "credit")
     );

@@ -1,11 +1,13 @@
-//! The tools of an agent in a live session, as its next turn would have them.
+//! The tools of an agent in a live session, as its next turn would have them, or in a new one.
 
 use anyhow::bail;
-use ostler_runtime::operations::explain::session_scope;
+use ostler_domain::org::Org;
+use ostler_runtime::operations::explain::{SessionScope, fresh_scope, session_scope};
 use ostler_world::unknown_name;
 
 use super::ExplainArgs;
 use super::report::{Explanation, ToolReport};
+use crate::commands::find_org;
 use crate::commands::operator::Operator;
 use crate::commands::session::find::find_session;
 use crate::commands::session::view::contact_name;
@@ -25,18 +27,58 @@ pub(super) async fn explain(args: &ExplainArgs, session: &str) -> anyhow::Result
             bail!(unknown_name(&format!("{} agent", org.name), agent, known));
         }
     };
+    let session = format!("{} ({})", explained.session.id, contact_name(&explained.session));
+    Ok(explanation(&explained, Some(session)))
+}
+
+/// Explains the tools of an agent in a new session.
+pub(super) async fn explain_fresh(args: &ExplainArgs, agent: &str) -> anyhow::Result<Explanation> {
+    let operator = Operator::open(&args.installation).await?;
+    let org = find_org_of(&operator, args.org.as_deref(), agent).await?;
+    match fresh_scope(&operator.store, &operator.tools, org.id, agent).await? {
+        Some(explained) => Ok(explanation(&explained, None)),
+        None => {
+            let agents = operator.store.org(org.id).agents().await?;
+            let known = agents.iter().map(|agent| agent.slug.as_str());
+            bail!(unknown_name(&format!("{} agent", org.name), agent, known));
+        }
+    }
+}
+
+/// Returns the named org, or the only one that has an agent with this slug.
+async fn find_org_of(operator: &Operator, org: Option<&str>, agent: &str) -> anyhow::Result<Org> {
+    if let Some(org) = org {
+        return find_org(&operator.store, org).await;
+    }
+    let mut found = Vec::new();
+    for org in operator.store.orgs().await? {
+        let agents = operator.store.org(org.id).agents().await?;
+        if agents.iter().any(|one| one.slug == agent) {
+            found.push(org);
+        }
+    }
+    match found.as_slice() {
+        [_] => Ok(found.remove(0)),
+        [] => bail!("no organization has an agent `{agent}`; `ostler agent ls` lists them"),
+        several => {
+            let slugs: Vec<&str> = several.iter().map(|org| org.slug.as_str()).collect();
+            bail!("several organizations have an agent `{agent}`; add --org: {}", slugs.join(", "))
+        }
+    }
+}
+
+fn explanation(explained: &SessionScope, session: Option<String>) -> Explanation {
     let position = &explained.agent.position;
     let tools = explained.scope.tools().iter();
-    let name = contact_name(&explained.session);
-    Ok(Explanation {
+    Explanation {
         agent: explained.agent.agent.display_name.clone(),
         org: explained.org.name.clone(),
-        session: Some(format!("{} ({name})", explained.session.id)),
+        session,
         business_layer: position.business_layer,
         guarded_as_business_layer: position.guardrail_layer,
         tools: tools
             .map(|tool| ToolReport::new(tool, &explained.org, |name| explained.verdict(name)))
             .collect(),
         unavailable: explained.unavailable.clone(),
-    })
+    }
 }

@@ -6,7 +6,7 @@ mod world_file;
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 
 use crate::commands::args::{InstallationArgs, OutputArgs};
@@ -17,17 +17,17 @@ pub(crate) struct ExplainArgs {
     /// Session: its id, the end of its id, or the contact's name on the channel
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// Agent, by slug [default: the agent that answers in the session]
+    /// Agent, by slug [default: the agent that answers in the session]; without --session,
+    /// a fresh session is assumed
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
     /// Explain only this tool, stage by stage
     #[arg(long, value_name = "TOOL")]
     tool: Option<String>,
-    /// Org, if several have a session of that name
+    /// Org, if several have such a session or agent
     #[arg(long, value_name = "ORG")]
     org: Option<String>,
-    /// World file to read instead of an installation, such as examples/harbour.toml;
-    /// without --session, a fresh session is assumed
+    /// World file to read instead of an installation, such as examples/harbour.toml
     #[arg(long, value_name = "FILE")]
     world: Option<PathBuf>,
     #[command(flatten)]
@@ -44,13 +44,14 @@ pub(super) async fn run(args: &ExplainArgs) -> anyhow::Result<()> {
             let agent = agent.context("name an agent of this world with --agent")?;
             world_file::explain(&World::read(file)?, agent, session)?
         }
-        None => {
-            let session = session.context(
-                "name a session with --session (`ostler session ls` lists them), or a world file \
-                 with --world and one of its agents with --agent",
-            )?;
-            live_session::explain(args, session).await?
-        }
+        None => match (session, args.agent.as_deref()) {
+            (Some(session), _) => live_session::explain(args, session).await?,
+            (None, Some(agent)) => live_session::explain_fresh(args, agent).await?,
+            (None, None) => bail!(
+                "name a session with --session (`ostler session ls` lists them) or an agent with \
+                 --agent (`ostler agent ls` lists them)"
+            ),
+        },
     };
     explanation.print(args.tool.as_deref(), args.output.json)
 }

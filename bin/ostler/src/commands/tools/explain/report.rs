@@ -170,9 +170,9 @@ impl Explanation {
         for tool in &self.tools {
             let spec = &tool.spec;
             anstream::println!(
-                "{HEADER}{}{HEADER:#} · {} risk · {} · {}\n",
+                "{HEADER}{}{HEADER:#} · {} · {} · {}\n",
                 spec.name,
-                spec.risk.level(),
+                spec.risk.name(),
                 spec.reach.name(),
                 spec.price
             );
