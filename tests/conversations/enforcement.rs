@@ -9,6 +9,7 @@ use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::Expense;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::session::key::ConversationEntry;
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec};
 use ostler_engine::history::Item;
@@ -22,7 +23,7 @@ use ostler_store::LedgerLineKind;
 use ostler_testkit::TestDatabase;
 
 use crate::support::{
-    GIA, ModelCalls, ORG, RecordingModel, Scenario, catalogue_of, failing_tool, item_text,
+    GIA, ModelCalls, ORG, RecordingModel, Scenario, WEBCHAT, catalogue_of, failing_tool, item_text,
     lenient_settings, scenario, scenario_with, scripted, stub_tool, stub_tool_with,
 };
 
@@ -162,7 +163,7 @@ async fn c07_a_tool_above_the_budget_does_not_run() {
         let calls = Arc::new(AtomicU32::new(0));
         let count = calls.clone();
         let booking = ToolSpec::write(ToolName::from_static("create_booking"), ToolGroup::Bookings);
-        let dear = stub_tool_with(booking.priced(30), move |_| {
+        let dear = stub_tool_with(booking.for_customers().priced(30), move |_| {
             count.fetch_add(1, Ordering::SeqCst);
             ToolOutcome::ok("done")
         });
@@ -430,10 +431,13 @@ default: I see.
     let (scenario, _) = scenario_with(script, vec![cancel, fetch], Settings::default()).await;
     scenario.change_agent(GIA, |gia| gia.subtype = Subtype::Pm).await;
     scenario.change_agent(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
-    scenario.say("otto", "cancel").await;
+    let say = async |person: &str, text: &str| {
+        scenario.say_in(&scenario.key_on(WEBCHAT, person, ConversationEntry::Owner), text).await
+    };
+    say("otto", "cancel").await;
     assert_eq!(calls.load(Ordering::SeqCst), 1, "nothing was read");
-    scenario.say("rosa", "read").await;
-    scenario.say("rosa", "cancel").await;
+    say("rosa", "read").await;
+    say("rosa", "cancel").await;
     assert_eq!(calls.load(Ordering::SeqCst), 1);
     let run = scenario.runs("rosa").await.pop().unwrap();
     let verdict = serde_json::to_string(&run.turns[0].decisions[0].verdict).unwrap();

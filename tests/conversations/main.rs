@@ -14,6 +14,7 @@ mod crash;
 mod delivery;
 mod doorbell;
 mod enforcement;
+mod entry_guards;
 mod escalation;
 #[path = "../../crates/channels/tests/channels/fake_server.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
@@ -28,6 +29,7 @@ mod online;
 mod operations;
 mod ordering;
 mod org_tools;
+mod own_records;
 mod people;
 mod pipeline;
 #[path = "../../crates/channels/tests/channels/real_servers.rs"]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ostler_domain::agent::Agent;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
+use ostler_domain::contact::SenderProof;
 use ostler_domain::id::{AgentId, BindingId, OrgId, ReservationId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::money::Credits;
@@ -275,7 +276,12 @@ async fn g58_each_org_has_its_own_limits() {
     let org = there.org;
     let entry = InboxEntry::Message(IncomingMessage {
         parts: vec![MessagePart::text("my invoice")],
-        from: MessageSender { identifier: "rosa".into(), name: None, locale: None },
+        from: MessageSender {
+            identifier: "rosa".into(),
+            name: None,
+            locale: None,
+            proof: SenderProof::Proven,
+        },
         provider_id: None,
         ..IncomingMessage::default()
     });

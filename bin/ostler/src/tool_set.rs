@@ -31,7 +31,7 @@ pub(crate) fn build(
     tools.extend(ostler_tools::catalogue::unsplash_tools(&Unsplash::new(store.clone(), unsplash)?));
     tools.extend(ostler_runtime::team::tools(live));
     let tools = ToolSet::new(tools)?;
-    let mut org_tools = org_tools(installation)?;
+    let mut org_tools = org_tools(installation)?.with_contacts(store.clone());
     if let Some(refunds) = tools.get("refund_payment") {
         org_tools = org_tools.with_refunds(refunds.clone());
     }

@@ -6,6 +6,7 @@
 //! [`ReceiveError`]: crate::error::ReceiveError
 
 use bytes::Bytes;
+use ostler_domain::contact::SenderProof;
 use ostler_domain::message::{MAX_BLOB_BYTES, MediaType};
 use ostler_domain::session::key::Peer;
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,9 @@ pub struct Sender {
     /// The display name.
     pub name: Option<String>,
     pub locale: Option<String>,
+    /// Whether the channel proves that this person sent it.
+    #[serde(default)]
+    pub proof: SenderProof,
 }
 
 /// The content of an inbound message.

@@ -140,6 +140,7 @@ fn cut_chars(text: &mut String, limit: usize) {
 
 #[cfg(test)]
 mod tests {
+    use ostler_domain::contact::SenderProof;
     use ostler_domain::session::key::Peer;
 
     use super::{
@@ -154,7 +155,12 @@ mod tests {
     fn message(content: InboundContent) -> InboundMessage {
         InboundMessage {
             id: "1".into(),
-            from: Sender { identifier: "rosa".into(), name: None, locale: None },
+            from: Sender {
+                identifier: "rosa".into(),
+                name: None,
+                locale: None,
+                proof: SenderProof::Proven,
+            },
             peer: Peer::Person("rosa".into()),
             message_id: None,
             reply_to: None,
@@ -241,6 +247,7 @@ mod tests {
                 identifier: "rosa".into(),
                 name: Some(long.clone()),
                 locale: Some("x".repeat(MAX_LOCALE_CHARS + 1)),
+                proof: SenderProof::Proven,
             },
             message_id: Some(long.clone()),
             reply_to: Some(long.clone()),

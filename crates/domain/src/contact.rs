@@ -76,6 +76,18 @@ pub struct CrmLink {
     pub id: String,
 }
 
+/// Whether a channel has proved who sent a message. Without proof no personal record is
+/// readable or writable, and no request of the org's people is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SenderProof {
+    /// The channel authenticates the account, the address or the visitor.
+    Proven,
+    /// Anybody could have sent it in this name.
+    #[default]
+    Unproven,
+}
+
 /// The phone number and e-mail address of a contact.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ContactDetails {

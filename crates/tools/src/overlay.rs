@@ -99,6 +99,13 @@ impl<'s> StoreOverlay<'s> {
         }
     }
 
+    /// Returns whether a contact is created by the uncommitted changes.
+    pub(crate) fn is_new_contact(&self, id: ContactId) -> bool {
+        self.changes.iter().any(
+            |change| matches!(change, RecordChange::CreateContact(contact) if contact.id == id),
+        )
+    }
+
     pub(crate) fn create_contact(&mut self, contact: Contact) {
         self.contacts.insert(contact.id, Some((1, contact.clone())));
         self.changes.push(RecordChange::CreateContact(contact));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use ostler_domain::contact::Contact;
 use ostler_domain::id::ContactId;
-use ostler_domain::tool::ToolSpec;
+use ostler_domain::tool::{Audience, ToolSpec};
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_engine::tool::{DEFAULT_MAX_OUTPUT, Tool, ToolContext, ToolDefinition, ToolReply};
@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::crm::ContactInput;
 use crate::effects::{EffectError, StoreEffect};
 use crate::org_clock::OrgClock;
 use crate::overlay::StoreOverlay;
@@ -80,6 +81,20 @@ impl<'c> CallContext<'c> {
     /// [`Audience::may_access`](ostler_domain::tool::Audience::may_access).
     pub(crate) fn may_access(&self, owner: Option<ContactId>) -> bool {
         self.tool_context.audience.may_access(owner, self.tool_context.contact)
+    }
+
+    /// Returns whether a booking may be made for this contact: one that may be accessed, or
+    /// one that was created in this turn.
+    pub(crate) fn may_book_for(&self, contact: ContactId) -> bool {
+        self.may_access(Some(contact)) || self.overlay.is_new_contact(contact)
+    }
+
+    /// Returns what may be stored of the details that a conversation gives of a person.
+    pub(crate) fn for_audience(&self, input: ContactInput) -> ContactInput {
+        match self.tool_context.audience {
+            Audience::Customer => input.as_unproven(),
+            Audience::Staff => input,
+        }
     }
 
     /// Returns a contact's name and id, unless it is hidden from the audience.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
-use ostler_domain::tool::catalogue::built_in;
 use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec};
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::ToolOutcome;
@@ -71,11 +70,13 @@ impl Orders {
             ..Settings::default()
         };
         settings.claims.max_attempts = self.attempts;
-        let mail = built_in().into_iter().find(|spec| spec.name.as_str() == "send_email");
-        let parcel = ToolName::from_static("post_parcel");
-        let parcel = ToolSpec::write(parcel, ToolGroup::Outreach).external().priced(1);
+        let tool = |name, price| {
+            let spec = ToolSpec::write(ToolName::from_static(name), ToolGroup::Outreach);
+            spec.for_customers().external().priced(price)
+        };
+        let (mail, parcel) = (tool("send_email", 2), tool("post_parcel", 1));
         let http = plain_http();
-        let tools = vec![self.tool(mail.unwrap(), false, &http), self.tool(parcel, true, &http)];
+        let tools = vec![self.tool(mail, false, &http), self.tool(parcel, true, &http)];
         let scenario = Scenario::with_replaced_tools(store, catalogue(SCRIPT), settings, tools);
         let sending =
             DeliveryOptions { poll_interval: Duration::from_millis(20), ..delivery_options() };

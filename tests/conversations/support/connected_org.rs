@@ -196,7 +196,7 @@ impl ConnectedOrg {
 
     /// Binds a server as the SMS gateway.
     pub(crate) async fn gateway_at(&self, server: &Server) {
-        self.bind(SMS, "sms", GIA, 1, &json!({"url": server.url})).await;
+        self.bind(SMS, "sms", GIA, 1, &json!({"url": server.url, "proven_senders": true})).await;
     }
 
     /// Puts a message for a person into the outbox.

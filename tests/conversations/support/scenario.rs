@@ -9,6 +9,7 @@ use std::time::Duration;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::agent::{Agent, AgentStatus};
 use ostler_domain::channel::Channel;
+use ostler_domain::contact::SenderProof;
 use ostler_domain::id::{AgentId, BindingId, OrgId, UserId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::org::plan::LicencePlan;
@@ -73,11 +74,12 @@ pub(crate) fn secrets_folder() -> PathBuf {
 
 /// Returns a source of the tools that orgs define. They reach this machine at 127.0.0.1, and
 /// no other private address.
-fn org_tools(tools: &ToolSet) -> OrgToolSource {
+fn org_tools(store: &Store, tools: &ToolSet) -> OrgToolSource {
     let network = FetchPolicy::public_any_port().allow(Ipv4Addr::LOCALHOST.into(), 0, &[]);
     let secrets = OrgSecrets::default().with_folder(secrets_folder());
     let mut registry =
         OrgToolRegistry::new(OrgToolOptions { secrets, network }).expect("HTTP works");
+    registry = registry.with_contacts(store.clone());
     if let Some(refunds) = tools.get("refund_payment") {
         registry = registry.with_refunds(refunds.clone());
     }
@@ -193,7 +195,7 @@ impl Scenario {
         let tools = Arc::new(ToolSet::new(tools).unwrap());
         let deps = Deps {
             store: store.clone(),
-            tools: Toolbox::new(tools.clone()).with_org_tools(org_tools(&tools)),
+            tools: Toolbox::new(tools.clone()).with_org_tools(org_tools(&store, &tools)),
             models: Arc::new(models),
             plan_effects: Arc::new(ostler_tools::effect_planner(store.clone())),
             deltas: Deltas::default(),
@@ -338,6 +340,7 @@ impl Scenario {
                 identifier: person.into(),
                 name: Some(person.into()),
                 locale: None,
+                proof: SenderProof::Proven,
             },
             provider_id: Some(id.into()),
             ..IncomingMessage::default()
@@ -358,7 +361,12 @@ impl Scenario {
         };
         let entry = InboxEntry::Message(IncomingMessage {
             parts,
-            from: MessageSender { identifier, name: None, locale: None },
+            from: MessageSender {
+                identifier,
+                name: None,
+                locale: None,
+                proof: SenderProof::Proven,
+            },
             named_agent,
             provider_id: Some(id.clone()),
             ..IncomingMessage::default()

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use ostler_domain::agent::Agent;
 use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::money::caps::SessionBudget;
-use ostler_domain::org::layer::BusinessPosition;
+use ostler_domain::org::layer::{BusinessLayer, BusinessPosition};
 use ostler_domain::org::tree::OrgTree;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::scope::session::SessionTools;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::{Integration, ToolSpec, Trust, catalogue};
+use ostler_domain::tool::{Audience, Integration, ToolSpec, Trust, catalogue};
 use ostler_world::file::parse;
 use ostler_world::rules::{KnownNames, check};
 use ostler_world::spec::{
@@ -61,6 +61,16 @@ pub(crate) struct OrgToolSettings {
 pub(crate) struct WorldAgent {
     pub(crate) agent: Agent,
     pub(crate) position: BusinessPosition,
+}
+
+impl WorldAgent {
+    /// Returns for whom the agent works, as far as its place in the org says.
+    pub(crate) const fn usual_audience(&self) -> Audience {
+        match self.position.guardrail_layer {
+            BusinessLayer::EndCustomer => Audience::Customer,
+            _ => Audience::Staff,
+        }
+    }
 }
 
 /// The state of a session that concerns tools.
@@ -211,7 +221,12 @@ fn session(spec: &SessionDefinition, orgs: &OrgTree) -> anyhow::Result<WorldSess
     Ok(WorldSession {
         name: spec.name.clone(),
         org: org.id,
-        tools: SessionTools::of(spec.channel.clone(), &errors, budget.spending_mode()),
+        tools: SessionTools::of(
+            spec.channel.clone(),
+            spec.audience,
+            &errors,
+            budget.spending_mode(),
+        ),
         errors,
         budget,
         trust: if spec.untrusted { Trust::Untrusted } else { Trust::Trusted },

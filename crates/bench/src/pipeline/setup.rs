@@ -7,6 +7,7 @@ use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::limits::AgentLimits;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
+use ostler_domain::contact::SenderProof;
 use ostler_domain::id::{AgentId, BindingId, OrgId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::money::caps::SessionBudget;
@@ -79,7 +80,12 @@ impl PipelineSetup {
     /// turn.
     pub(super) async fn turn(&self, who: &str, task: Task) -> Result<bool, BenchError> {
         let key = testkit::customer_key(ORG, BINDING, who);
-        let from = MessageSender { identifier: who.to_owned(), name: None, locale: None };
+        let from = MessageSender {
+            identifier: who.to_owned(),
+            name: None,
+            locale: None,
+            proof: SenderProof::Proven,
+        };
         let entry = InboxEntry::Message(IncomingMessage {
             parts: vec![MessagePart::text(task.name())],
             from,

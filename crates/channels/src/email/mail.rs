@@ -5,6 +5,7 @@ use mail_parser::{HeaderValue, MessageParser, MimeHeaders as _, PartType};
 use ostler_domain::message::MediaType;
 use serde::Deserialize;
 
+use super::authentication::DmarcResult;
 use crate::inbound::{FileSource, InboundPart, RemoteFile};
 
 /// The parts of a mail that are used.
@@ -19,6 +20,7 @@ pub(super) struct InboundMail {
     pub(super) references: Vec<String>,
     pub(super) automatic: bool,
     pub(super) files: Vec<InboundPart>,
+    pub(super) dmarc: DmarcResult,
 }
 
 /// A mail as JSON fields.
@@ -68,14 +70,15 @@ impl From<MailFields> for InboundMail {
             references: fields.references,
             automatic: fields.automatic,
             files: fields.attachments.into_iter().map(file).collect(),
+            dmarc: DmarcResult::None,
         }
     }
 }
 
 impl InboundMail {
     /// Parses a mail in the format of RFC 5322. Returns `None` if it is not a mail
-    /// with a sender.
-    pub(super) fn parse(raw: &[u8]) -> Option<Self> {
+    /// with a sender. `authserv_id` is the gateway whose report on the sender is believed.
+    pub(super) fn parse(raw: &[u8], authserv_id: Option<&str>) -> Option<Self> {
         let mail = MessageParser::default().parse(raw)?;
         let from = mail.from().and_then(|from| from.first())?;
         let bodies = (0..mail.text_body_count()).filter_map(|at| mail.body_text(at));
@@ -96,6 +99,7 @@ impl InboundMail {
             let name = attachment.attachment_name().map(str::to_owned);
             Some(file_part(media_type.parse().ok()?, name, bytes.into()))
         });
+        let dmarc = authserv_id.map(|gateway| dmarc(&mail, gateway, from.address()));
         Some(Self {
             from: from.address()?.to_owned(),
             name: from.name().map(str::to_owned),
@@ -106,7 +110,24 @@ impl InboundMail {
             references: ids(mail.references()),
             automatic: is_automatic(&mail),
             files: files.collect(),
+            dmarc: dmarc.unwrap_or_default(),
         })
+    }
+}
+
+/// Returns what a gateway reports about the sender. A mail that names several senders is
+/// nobody's: the report may be about another one.
+fn dmarc(mail: &mail_parser::Message<'_>, gateway: &str, from: Option<&str>) -> DmarcResult {
+    let named = |name: &'static str| {
+        let headers = mail.headers_raw().filter(move |(is, _)| is.eq_ignore_ascii_case(name));
+        headers.map(|(_, value)| value)
+    };
+    let senders = mail.from().map_or(0, |from| from.iter().count());
+    match from {
+        Some(from) if senders == 1 && named("From").count() == 1 => {
+            DmarcResult::of_headers(named("Authentication-Results"), gateway, from)
+        }
+        _ => DmarcResult::None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! E-mail: sent by SMTP, received through the webhook of a mail gateway.
 
 mod address;
+mod authentication;
 mod compose;
 mod mail;
 mod quote;
@@ -40,6 +41,10 @@ struct Settings {
     /// The keys that sign inbound mail.
     #[serde(default)]
     inbound_secret: Option<SecretRef>,
+    /// The name under which the gateway reports in `Authentication-Results`, if it posts whole
+    /// mails. It has to remove headers of others that carry this name.
+    #[serde(default)]
+    authserv_id: Option<String>,
     #[serde(default)]
     when_unknown: UnknownOutcomePolicy,
 }
@@ -89,6 +94,7 @@ pub struct Email {
     server: SmtpServer,
     password: Option<ChannelSecret>,
     inbound_keys: Option<SigningKeys>,
+    authserv_id: Option<String>,
     pub(crate) unknown_outcome: UnknownOutcomePolicy,
 }
 
@@ -131,7 +137,17 @@ impl Email {
         let inbound_keys = settings.inbound_secret.as_ref().map(keys).transpose()?;
         let subject = settings.subject.unwrap_or_else(|| format!("A message from {name}"));
         let unknown_outcome = settings.when_unknown;
-        Ok(Self { limits, network, from, subject, server, password, inbound_keys, unknown_outcome })
+        Ok(Self {
+            limits,
+            network,
+            from,
+            subject,
+            server,
+            password,
+            inbound_keys,
+            authserv_id: settings.authserv_id,
+            unknown_outcome,
+        })
     }
 
     /// Returns the message as a single piece.

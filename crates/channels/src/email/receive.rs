@@ -7,6 +7,7 @@ use ostler_domain::session::key::Peer;
 use ostler_domain::time::Timestamp;
 use serde::Deserialize;
 
+use super::authentication::DmarcResult;
 use super::mail::{InboundMail, MailFields};
 use super::{Email, quote};
 use crate::email_thread::EmailThread;
@@ -22,7 +23,7 @@ struct Payload {
     raw: Option<String>,
     #[serde(flatten)]
     fields: serde_json::Map<String, serde_json::Value>,
-    /// The gateway's result: `pass`, `fail` or `none`.
+    /// The gateway's result: `pass`, `fail` or `none`. It comes before a header of the mail.
     dmarc: Option<String>,
 }
 
@@ -38,10 +39,7 @@ impl Email {
         let verified = self.inbound_keys.as_ref().ok_or(disabled)?.verify(headers, body, now)?;
         let payload: Payload = serde_json::from_slice(body)
             .map_err(|error| ReceiveError::BadBody(error.to_string()))?;
-        if payload.dmarc.as_deref().is_some_and(|result| result.eq_ignore_ascii_case("fail")) {
-            return Ok(ReceiveOutcome::Ignored(IgnoreReason::Forged));
-        }
-        self.convert(verified.id, parse_mail(payload)?)
+        self.convert(verified.id, self.parse_mail(payload)?)
     }
 
     fn convert(
@@ -50,6 +48,9 @@ impl Email {
         mail: InboundMail,
     ) -> Result<ReceiveOutcome, ReceiveError> {
         let ignored = |reason| Ok(ReceiveOutcome::Ignored(reason));
+        if mail.dmarc == DmarcResult::Fail {
+            return ignored(IgnoreReason::Forged);
+        }
         let from = normalize_identifier(&Channel::Email, &mail.from);
         let from = from.filter(|from| from.contains('@'));
         let from = from.ok_or_else(|| ReceiveError::BadBody("the sender has no address".into()))?;
@@ -78,34 +79,42 @@ impl Email {
                 _ => delivery_id,
             },
             peer: Peer::Person(from.clone()),
-            from: Sender { identifier: from, name: mail.name, locale: None },
+            from: Sender {
+                identifier: from,
+                name: mail.name,
+                locale: None,
+                proof: mail.dmarc.proof(),
+            },
             message_id,
             reply_to: mail.in_reply_to.map(|id| id.trim_matches(['<', '>', ' ']).to_owned()),
             email_thread: Some(thread),
             content: InboundContent::Message(parts),
         })))
     }
-}
 
-fn parse_mail(payload: Payload) -> Result<InboundMail, ReceiveError> {
-    let bad_body = |reason: &str| ReceiveError::BadBody(reason.to_owned());
-    match payload.raw {
-        Some(raw) => {
-            let raw = base64_decode(&raw).ok_or_else(|| bad_body("`raw` is not base 64"))?;
-            InboundMail::parse(&raw).ok_or_else(|| bad_body("`raw` is not a mail with a sender"))
-        }
-        None => {
-            let fields = serde_json::Value::Object(payload.fields);
-            let fields: MailFields = serde_json::from_value(fields)
-                .map_err(|error| ReceiveError::BadBody(error.to_string()))?;
-            Ok(fields.into())
-        }
+    fn parse_mail(&self, payload: Payload) -> Result<InboundMail, ReceiveError> {
+        let bad_body = |reason: &str| ReceiveError::BadBody(reason.to_owned());
+        let mail = match payload.raw {
+            Some(raw) => {
+                let raw = base64_decode(&raw).ok_or_else(|| bad_body("`raw` is not base 64"))?;
+                InboundMail::parse(&raw, self.authserv_id.as_deref())
+                    .ok_or_else(|| bad_body("`raw` is not a mail with a sender"))?
+            }
+            None => {
+                let fields = serde_json::Value::Object(payload.fields);
+                let fields: MailFields = serde_json::from_value(fields)
+                    .map_err(|error| ReceiveError::BadBody(error.to_string()))?;
+                fields.into()
+            }
+        };
+        let dmarc = payload.dmarc.map_or(mail.dmarc, |result| DmarcResult::parse(&result));
+        Ok(InboundMail { dmarc, ..mail })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Email, Payload, parse_mail};
+    use super::{Email, Payload};
     use crate::error::ReceiveError;
     use crate::http::HttpLimits;
     use crate::inbound::{
@@ -127,7 +136,7 @@ mod tests {
         )
         .unwrap();
         let payload: Payload = serde_json::from_value(payload).unwrap();
-        email.convert("delivery".into(), parse_mail(payload)?)
+        email.convert("delivery".into(), email.parse_mail(payload)?)
     }
 
     fn inbound(payload: Value) -> InboundMessage {

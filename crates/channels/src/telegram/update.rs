@@ -1,5 +1,6 @@
 //! Converting an update to an inbound message. Pure functions only.
 
+use ostler_domain::contact::SenderProof;
 use ostler_domain::message::MediaType;
 use ostler_domain::session::key::Peer;
 use serde_json::Value;
@@ -120,6 +121,7 @@ fn sender(user: &User) -> Sender {
         identifier: user.id.to_string(),
         name: name.or_else(|| user.username.clone()),
         locale: user.language_code.clone(),
+        proof: SenderProof::Proven,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use ostler_domain::contact::SenderProof;
 use ostler_domain::session::key::Peer;
 use ostler_domain::time::Timestamp;
 
@@ -74,6 +75,8 @@ fn convert(visitor: Visitor, message: VisitorMessage) -> Result<ReceiveOutcome, 
             identifier: visitor.identifier,
             name: message.name.map(shorten).filter(|name| !name.is_empty()),
             locale: message.locale.map(shorten).filter(|locale| !locale.is_empty()),
+            // The token is signed, and names an address only if that was proved.
+            proof: SenderProof::Proven,
         },
         message_id: Some(message.id),
         reply_to: None,

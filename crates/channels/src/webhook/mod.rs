@@ -6,6 +6,7 @@ mod send;
 
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::delivery::UnknownOutcomePolicy;
+use ostler_domain::contact::SenderProof;
 use serde::Deserialize;
 use url::Url;
 
@@ -38,6 +39,10 @@ struct Settings {
     file_origins: Vec<String>,
     #[serde(default)]
     when_unknown: UnknownOutcomePolicy,
+    /// Whether the gateway vouches for the senders it names. The sender of a text message can
+    /// be forged, so there it does not by default.
+    #[serde(default)]
+    proven_senders: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -59,6 +64,7 @@ pub struct Webhook {
     layout: PieceLayout,
     file_origins: Vec<url::Origin>,
     keys: SigningKeys,
+    senders: SenderProof,
     pub(crate) unknown_outcome: UnknownOutcomePolicy,
 }
 
@@ -102,7 +108,9 @@ impl Webhook {
         let layout =
             PieceLayout { markup, max_length, files: FilePlacement::Separate, buttons: true };
         let unknown_outcome = settings.when_unknown;
-        Ok(Self { http, channel, url, layout, file_origins, keys, unknown_outcome })
+        let vouches = settings.proven_senders.unwrap_or(channel != Channel::Sms);
+        let senders = if vouches { SenderProof::Proven } else { SenderProof::Unproven };
+        Ok(Self { http, channel, url, layout, file_origins, keys, senders, unknown_outcome })
     }
 
     pub(crate) fn pieces(&self, message: &OutboundMessage) -> Vec<MessagePiece> {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use ostler_domain::channel::Channel;
-use ostler_domain::contact::normalize_identifier;
+use ostler_domain::contact::{SenderProof, normalize_identifier};
 use ostler_domain::message::MediaType;
 use ostler_domain::session::key::Peer;
 use ostler_domain::time::Timestamp;
@@ -80,11 +80,16 @@ impl Webhook {
         let verified = self.keys.verify(headers, body, now)?;
         let payload: Payload = serde_json::from_slice(body)
             .map_err(|error| ReceiveError::BadBody(error.to_string()))?;
-        parse(&self.channel, verified.id, payload)
+        parse(&self.channel, self.senders, verified.id, payload)
     }
 }
 
-fn parse(channel: &Channel, id: String, payload: Payload) -> Result<ReceiveOutcome, ReceiveError> {
+fn parse(
+    channel: &Channel,
+    proof: SenderProof,
+    id: String,
+    payload: Payload,
+) -> Result<ReceiveOutcome, ReceiveError> {
     let bad_body = |reason: &str| ReceiveError::BadBody(reason.to_owned());
     let content = match (payload.kind.as_str(), payload.press) {
         ("message", _) => {
@@ -105,12 +110,13 @@ fn parse(channel: &Channel, id: String, payload: Payload) -> Result<ReceiveOutco
         return Ok(ReceiveOutcome::Ignored(IgnoreReason::Empty));
     }
     let identifier = normalize_identifier(channel, &payload.from.id);
+    let PayloadSender { name, locale, .. } = payload.from;
     let identifier = identifier.ok_or_else(|| bad_body("`from.id` is empty"))?;
     let group = payload.group.filter(|group| !group.trim().is_empty());
     Ok(ReceiveOutcome::Message(Box::new(InboundMessage {
         id,
         peer: group.map_or_else(|| Peer::Person(identifier.clone()), Peer::Group),
-        from: Sender { identifier, name: payload.from.name, locale: payload.from.locale },
+        from: Sender { identifier, name, locale, proof },
         message_id: payload.message_id,
         reply_to: payload.reply_to,
         email_thread: None,
@@ -126,12 +132,13 @@ mod tests {
         FileSource, IgnoreReason, InboundContent, InboundPart, ReceiveOutcome, RemoteFile,
     };
     use ostler_domain::channel::Channel;
+    use ostler_domain::contact::SenderProof;
     use ostler_domain::session::key::Peer;
     use serde_json::{Value, json};
 
     fn receive(channel: &str, payload: Value) -> Result<ReceiveOutcome, ReceiveError> {
         let payload: Payload = serde_json::from_value(payload).unwrap();
-        parse(&Channel::from(channel), "m1".into(), payload)
+        parse(&Channel::from(channel), SenderProof::Proven, "m1".into(), payload)
     }
 
     #[test]

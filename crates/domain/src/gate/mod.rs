@@ -92,6 +92,9 @@ pub enum AllowReason {
 pub enum AskReason {
     /// The turn has read content from outside and the tool is destructive.
     Untrusted,
+    /// The turn has read private or outside content, and the tool calls a host that is not on
+    /// the org's list.
+    UnlistedHost,
     ApprovalList,
     /// The agent's autonomy level does not allow this risk.
     Autonomy {
@@ -138,12 +141,22 @@ pub fn decide(tool: &str, facts: &GateFacts<'_>) -> GateDecision {
             decision
         } else if facts.trust == Trust::Untrusted && spec.risk == Risk::Destructive {
             GateDecision::Ask(AskReason::Untrusted)
+        } else if calls_unlisted_host(spec, facts) {
+            GateDecision::Ask(AskReason::UnlistedHost)
         } else if facts.require_approval_for.contains(&spec.name) {
             GateDecision::Ask(AskReason::ApprovalList)
         } else {
             decision
         }
     }
+}
+
+/// Returns whether a call could carry what the turn has read to a host that the org does not
+/// list.
+fn calls_unlisted_host(spec: &ToolSpec, facts: &GateFacts<'_>) -> bool {
+    let Some(argument) = &spec.url_argument else { return false };
+    let url = facts.arguments.get(argument).and_then(Value::as_str).unwrap_or_default();
+    facts.trust >= Trust::Private && !facts.scope.allows_host_of(url)
 }
 
 /// Decides on a call that a person has approved. The current rules can still refuse
@@ -260,6 +273,9 @@ impl fmt::Display for GateDecision {
             Self::Allow(AllowReason::Approved) => f.write_str("approved by a person"),
             Self::Ask(AskReason::Untrusted) => {
                 f.write_str("destructive, after reading content from outside")
+            }
+            Self::Ask(AskReason::UnlistedHost) => {
+                f.write_str("a host outside the org's list, after reading private content")
             }
             Self::Ask(AskReason::ApprovalList) => f.write_str("on the agent's approval list"),
             Self::Allow(AllowReason::Autonomy { level, risk })

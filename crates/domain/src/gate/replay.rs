@@ -29,6 +29,7 @@ pub struct ReplayRules<'a> {
 pub fn replay(tool: &str, recorded: &GateDecision, rules: &ReplayRules<'_>) -> GateDecision {
     let trust = match recorded {
         GateDecision::Ask(AskReason::Untrusted) => Trust::Untrusted,
+        GateDecision::Ask(AskReason::UnlistedHost) => Trust::Private,
         _ => Trust::Trusted,
     };
     let facts = GateFacts {
@@ -111,7 +112,7 @@ mod tests {
                 policy: &ToolPolicy::default(),
                 autonomy: Autonomous,
             },
-            session: &SessionTools::new(Channel::Webchat).for_audience(Audience::Staff),
+            session: &SessionTools::new(Channel::Webchat, Audience::Staff),
         };
         resolve(catalogue::built_in(), &facts)
     }

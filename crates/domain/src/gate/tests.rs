@@ -25,7 +25,9 @@ use crate::testing;
 use crate::time::Timestamp;
 use crate::tool::catalogue::built_in;
 use crate::tool::profile::ToolProfile;
-use crate::tool::{Integration, Risk, ToolCategory, ToolGroup, ToolName, ToolSpec, Trust};
+use crate::tool::{
+    Audience, Integration, Risk, ToolCategory, ToolGroup, ToolName, ToolSpec, Trust,
+};
 
 const AMPLE_BUDGET: TurnBudget = TurnBudget {
     reserved: Credits::new(100),
@@ -39,7 +41,7 @@ const AMPLE_BUDGET: TurnBudget = TurnBudget {
 /// tools of an interactive harness.
 fn scope() -> ToolScope {
     let position = BusinessPosition::of(&testing::agency(), &Subtype::Pm);
-    let mut session = SessionTools::new(Channel::Webchat);
+    let mut session = SessionTools::new(Channel::Webchat, Audience::Staff);
     let failed = DisabledTool { failures: 3, since: Timestamp::from_millis(0) };
     session.disabled.insert("web_fetch".parse().unwrap(), failed);
     let platform = ToolPolicy { deny: ["send_sms".parse().unwrap()].into(), ..Default::default() };

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Org, OrgPlace};
 use crate::agent::subtype::Subtype;
+use crate::tool::Audience;
 
 /// One of the four business layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,6 +97,21 @@ impl BusinessPosition {
             _ => business_layer,
         };
         Self { business_layer, guardrail_layer, subtype: subtype.clone() }
+    }
+
+    /// Returns the layer whose guardrails apply while the agent answers `audience`. An agent
+    /// that answers a customer is guarded as layer 4.
+    pub const fn guardrail_layer_for(&self, audience: Audience) -> BusinessLayer {
+        match audience {
+            Audience::Customer => BusinessLayer::EndCustomer,
+            Audience::Staff => self.guardrail_layer,
+        }
+    }
+
+    /// Returns the position from which the agent answers `audience`.
+    #[must_use]
+    pub fn facing(&self, audience: Audience) -> Self {
+        Self { guardrail_layer: self.guardrail_layer_for(audience), ..self.clone() }
     }
 }
 

@@ -50,6 +50,10 @@ pub struct OrgSettings {
     /// it a refund is a request in the records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_provider: Option<ToolName>,
+    /// The hosts that agents may call without asking after they have read private or outside
+    /// content; `*` for all.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub web_hosts: BTreeSet<String>,
     /// The models of agents that name none, in order of preference. Without any, the default
     /// of the installation is used.
     #[serde(skip_serializing_if = "Vec::is_empty")]

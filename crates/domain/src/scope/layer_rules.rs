@@ -9,8 +9,8 @@ use crate::tool::catalogue::{
 };
 use crate::tool::{Audience, ToolGroup, ToolName, ToolSpec};
 
-/// The only tools of an agent with the guardrails of layer 4, besides those that its org has
-/// made for customers.
+/// The only built-in tools of customer service, wherever it works. Besides them it has what
+/// its org has made for customers.
 pub const LAYER_4_ALLOWED: [ToolName; 14] = [
     ToolName::from_static("query_org_data"),
     ToolName::from_static("search_contacts"),
@@ -45,9 +45,14 @@ const CROSS_LAYER: [(ToolName, &[BusinessLayer]); 3] = [
     (DELEGATE_TO_CHILD, &[Agency]),
 ];
 
-/// Returns why an agent with this position does not have a tool, if so.
-pub fn removal(tool: &ToolSpec, position: &BusinessPosition) -> Option<Removal> {
-    let business_layer = position.guardrail_layer;
+/// Returns why an agent with this position does not have a tool while it answers `audience`,
+/// if so. To a customer every agent answers with the rights of layer 4.
+pub fn removal(
+    tool: &ToolSpec,
+    position: &BusinessPosition,
+    audience: Audience,
+) -> Option<Removal> {
+    let business_layer = position.guardrail_layer_for(audience);
     // A coordinator routes between layers and never messages contacts.
     if tool.group == ToolGroup::Outreach && position.subtype == Subtype::Coordinator {
         return Some(Removal::RoutesOnly);
@@ -63,14 +68,20 @@ pub fn removal(tool: &ToolSpec, position: &BusinessPosition) -> Option<Removal> 
     {
         return Some(Removal::NoRight { business_layer, capability });
     }
-    match business_layer {
-        EndCustomer if tool.audience == Some(Audience::Customer) => None,
-        EndCustomer if !LAYER_4_ALLOWED.contains(&tool.name) => {
+    match position.guardrail_layer {
+        EndCustomer if !is_on_layer_4_list(tool) => {
             Some(Removal::NotOnLayerList { business_layer })
         }
         Client if LAYER_3_BLOCKED.contains(&tool.name) => {
             Some(Removal::BlockedAtLayer { business_layer })
         }
         _ => None,
+    }
+}
+
+fn is_on_layer_4_list(tool: &ToolSpec) -> bool {
+    match tool.group {
+        ToolGroup::Custom => tool.audience == Audience::Customer,
+        _ => LAYER_4_ALLOWED.contains(&tool.name),
     }
 }

@@ -73,13 +73,33 @@ pub struct ScopedTool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolScope {
     tools: Vec<ScopedTool>,
+    /// The hosts that tools may call with data that was read; `None` for any host.
+    #[serde(default)]
+    hosts: Option<BTreeSet<String>>,
 }
 
 impl ToolScope {
     /// Creates a scope with all tools active, for uses without an org, such as on a
     /// developer's own machine.
     pub fn unrestricted(specs: impl IntoIterator<Item = ToolSpec>) -> Self {
-        Self { tools: specs.into_iter().map(|spec| ScopedTool { spec, removed: None }).collect() }
+        let tools = specs.into_iter().map(|spec| ScopedTool { spec, removed: None }).collect();
+        Self { tools, hosts: None }
+    }
+
+    /// Sets the hosts that the org lets tools call after private or outside content was read.
+    #[must_use]
+    pub fn with_hosts(self, hosts: BTreeSet<String>) -> Self {
+        Self { hosts: Some(hosts), ..self }
+    }
+
+    /// Returns whether the host of a URL is one that the org lets tools call after private or
+    /// outside content was read. `*` in its list stands for every host.
+    pub fn allows_host_of(&self, url: &str) -> bool {
+        let Some(hosts) = &self.hosts else { return true };
+        // Compared as text up to the path, so that no two parsers read another host in it.
+        let rest = url.strip_prefix("https://");
+        let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+        hosts.contains("*") || host.is_some_and(|host| hosts.contains(&host.to_lowercase()))
     }
 
     /// Returns all tools in the order of the catalogue.
@@ -131,7 +151,7 @@ pub fn resolve(catalogue: impl IntoIterator<Item = ToolSpec>, facts: &ScopeFacts
             ScopedTool { spec, removed }
         })
         .collect();
-    ToolScope { tools }
+    ToolScope { tools, hosts: Some(BTreeSet::new()) }
 }
 
 #[cfg(test)]

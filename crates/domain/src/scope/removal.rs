@@ -124,7 +124,7 @@ pub enum Removal {
     NotOnChannel {
         channel: Channel,
     },
-    /// The org has made the tool for its own people, and a customer is in the session.
+    /// The tool is for the org's own people, and a customer is in the session.
     StaffOnly,
 }
 
@@ -189,7 +189,7 @@ impl fmt::Display for Removal {
                 f.write_str("the session is near its credit cap, only reading is left")
             }
             Self::NotOnChannel { channel } => write!(f, "not available on {channel}"),
-            Self::StaffOnly => f.write_str("made for staff, and this is a customer"),
+            Self::StaffOnly => f.write_str("for staff only, and this session is a customer's"),
         }
     }
 }

@@ -21,12 +21,12 @@ pub struct SessionTools {
 }
 
 impl SessionTools {
-    /// Creates the restrictions of a new session of a customer on this channel.
-    pub fn new(channel: Channel) -> Self {
+    /// Creates the restrictions of a new session on this channel.
+    pub fn new(channel: Channel, audience: Audience) -> Self {
         let channel_restrictions = default_restrictions(&channel);
         Self {
             channel,
-            audience: Audience::Customer,
+            audience,
             disabled: BTreeMap::new(),
             read_only: false,
             channel_restrictions,
@@ -34,18 +34,17 @@ impl SessionTools {
     }
 
     /// Returns the restrictions that follow from errors and spending.
-    pub fn of(channel: Channel, errors: &ErrorState, spending: SpendingMode) -> Self {
+    pub fn of(
+        channel: Channel,
+        audience: Audience,
+        errors: &ErrorState,
+        spending: SpendingMode,
+    ) -> Self {
         Self {
             disabled: errors.disabled().clone(),
             read_only: spending != SpendingMode::Open,
-            ..Self::new(channel)
+            ..Self::new(channel, audience)
         }
-    }
-
-    /// Sets for whom the agent answers.
-    #[must_use]
-    pub fn for_audience(self, audience: Audience) -> Self {
-        Self { audience, ..self }
     }
 }
 

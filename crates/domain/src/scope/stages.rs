@@ -21,7 +21,7 @@ fn platform(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
 
 /// Checks the org's policy, its licence, and whether its agents work as a team.
 fn org(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
-    let layer = facts.agent.position.guardrail_layer;
+    let layer = facts.agent.position.guardrail_layer_for(facts.session.audience);
     let by_policy = facts.org.policy.removal(tool, PolicyLayer::Org);
     by_policy
         .or_else(|| {
@@ -56,7 +56,7 @@ fn autonomy(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
 }
 
 fn business_layer(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
-    layer_rules::removal(tool, facts.agent.position)
+    layer_rules::removal(tool, facts.agent.position, facts.session.audience)
 }
 
 fn session(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
@@ -71,7 +71,7 @@ fn session(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
     if session.read_only && !reads_or_controls(tool) {
         return Some(Removal::SessionReadOnly);
     }
-    if tool.audience.is_some_and(|made_for| !session.audience.may_use(made_for)) {
+    if !session.audience.may_use(tool.audience) {
         return Some(Removal::StaffOnly);
     }
     let off_here = session.channel_restrictions.contains(&tool.name);

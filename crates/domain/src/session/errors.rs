@@ -115,7 +115,7 @@ mod tests {
     use crate::money::caps::SpendingMode;
     use crate::scope::session::SessionTools;
     use crate::time::Timestamp;
-    use crate::tool::ToolName;
+    use crate::tool::{Audience, ToolName};
 
     const NOW: Timestamp = Timestamp::from_millis(42);
     const DEFAULT: ErrorPolicy = ErrorPolicy { failures_to_disable: 3, disabled_to_degrade: 3 };
@@ -189,7 +189,8 @@ mod tests {
         }
         let stored = serde_json::to_string(&errors).unwrap();
         assert_eq!(serde_json::from_str::<ErrorState>(&stored).unwrap(), errors);
-        let session = SessionTools::of(Channel::Webchat, &errors, SpendingMode::ReadOnly);
+        let session =
+            SessionTools::of(Channel::Webchat, Audience::Staff, &errors, SpendingMode::ReadOnly);
         assert_eq!((session.disabled.len(), session.read_only), (1, true));
     }
 }

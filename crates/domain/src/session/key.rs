@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{BindingId, OrgId};
 use crate::org::Relation;
+use crate::tool::Audience;
 
 /// As what a person talks to the org. Part of the conversation key, so that the three
 /// never share a session.
@@ -29,6 +30,15 @@ impl ConversationEntry {
             Self::Customer => "customer",
             Self::Owner => "owner",
             Self::Testing => "testing",
+        }
+    }
+
+    /// Returns for whom agents work in a conversation: a customer, unless one of the org's
+    /// people opened it, or an agent by a request on the bus.
+    pub const fn audience(self, is_bus_request: bool) -> Audience {
+        match self {
+            Self::Customer if !is_bus_request => Audience::Customer,
+            _ => Audience::Staff,
         }
     }
 }

@@ -26,25 +26,29 @@ pub fn built_in() -> Vec<ToolSpec> {
     let read = |name, group| ToolSpec::read(tool(name), group);
     let write = |name, group| ToolSpec::write(tool(name), group);
     vec![
-        read("query_org_data", Crm),
-        read("search_contacts", Crm),
-        write("create_contact", Crm),
-        write("update_contact", Crm),
+        read("query_org_data", Crm).for_customers().private(),
+        read("search_contacts", Crm).for_customers().untrusted(),
+        write("create_contact", Crm).for_customers(),
+        write("update_contact", Crm).for_customers(),
         write("delete_contact", Crm).destructive(),
-        read("export_contacts", Crm).requires_capability(Capability::DataExport),
+        read("export_contacts", Crm).untrusted().requires_capability(Capability::DataExport),
         write("import_contacts", Crm).requires_capability(Capability::BulkOperations),
-        read("list_products", Offers),
-        read("list_events", Offers),
-        read("list_forms", Offers),
-        read("get_form_responses", Offers),
-        write("create_booking", Bookings),
-        write("cancel_booking", Bookings).destructive(),
-        read("get_order", Orders),
-        write("refund_payment", Orders).destructive().needs_integration("payments"),
-        read("search_media", Media),
-        read("search_unsplash_images", Media).external().untrusted().needs_integration("unsplash"),
-        read("search_knowledge", Knowledge),
-        read("web_fetch", Web).external().untrusted(),
+        read("list_products", Offers).for_customers(),
+        read("list_events", Offers).for_customers(),
+        read("list_forms", Offers).for_customers(),
+        read("get_form_responses", Offers).for_customers().untrusted(),
+        write("create_booking", Bookings).for_customers(),
+        write("cancel_booking", Bookings).for_customers().destructive(),
+        read("get_order", Orders).for_customers().private(),
+        write("refund_payment", Orders).for_customers().destructive().needs_integration("payments"),
+        read("search_media", Media).for_customers(),
+        read("search_unsplash_images", Media)
+            .for_customers()
+            .external()
+            .untrusted()
+            .needs_integration("unsplash"),
+        read("search_knowledge", Knowledge).for_customers(),
+        read("web_fetch", Web).external().untrusted().calls_url("url"),
         write("send_email", Outreach).external().requires_capability(SEND).priced(2),
         write("send_sms", Outreach)
             .external()
@@ -66,11 +70,11 @@ pub fn built_in() -> Vec<ToolSpec> {
         read("list_organizations", PlatformAdmin),
         write("set_org_plan", PlatformAdmin),
         write("suspend_organization", PlatformAdmin).destructive(),
-        ToolSpec::control(ESCALATE_TO_PARENT, CrossLayer),
+        ToolSpec::control(ESCALATE_TO_PARENT, CrossLayer).for_customers(),
         ToolSpec::write(DELEGATE_TO_CHILD, CrossLayer),
-        ToolSpec::write(SHARE_INSIGHT_UPWARD, CrossLayer),
-        ToolSpec::control(TAG_IN_AGENT, Team),
-        ToolSpec::control(ESCALATE_TO_HUMAN, Team),
+        ToolSpec::write(SHARE_INSIGHT_UPWARD, CrossLayer).for_customers(),
+        ToolSpec::control(TAG_IN_AGENT, Team).for_customers(),
+        ToolSpec::control(ESCALATE_TO_HUMAN, Team).for_customers(),
     ]
 }
 

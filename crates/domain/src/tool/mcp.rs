@@ -92,7 +92,7 @@ pub struct McpServer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// `customer`: also in conversations with customers; `staff`: for the org's people only
-    #[serde(default = "staff")]
+    #[serde(default = "Audience::staff")]
     pub audience: Audience,
     /// The tools of the server that agents may have; by default all
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,10 +172,6 @@ impl McpServer {
         }
         problems.check_values("env", &self.env);
     }
-}
-
-const fn staff() -> Audience {
-    Audience::Staff
 }
 
 const fn default_timeout_secs() -> u32 {

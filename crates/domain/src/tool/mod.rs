@@ -75,6 +75,11 @@ impl Audience {
         }
     }
 
+    /// The audience of what declares none.
+    pub(crate) const fn staff() -> Self {
+        Self::Staff
+    }
+
     /// Returns whether somebody of this audience may use a tool that is made for `tool`.
     pub const fn may_use(self, tool: Self) -> bool {
         matches!((self, tool), (Self::Staff, _) | (_, Self::Customer))
@@ -142,7 +147,9 @@ impl Reach {
 pub enum Trust {
     /// Written by the org or the runtime.
     Trusted,
-    /// From outside: the web, e-mail, MCP, a customer's file.
+    /// Written by the org about a person. It may be followed, and must not leave by itself.
+    Private,
+    /// From outside: the web, e-mail, MCP, what customers wrote.
     Untrusted,
 }
 
@@ -234,9 +241,12 @@ mod tests {
     /// Z10: once a turn has read content from outside, it stays untrusted.
     #[test]
     fn z10_trust_only_falls() {
-        use Trust::{Trusted, Untrusted};
+        use Trust::{Private, Trusted, Untrusted};
         for (turn, content, after) in [
             (Trusted, Trusted, Trusted),
+            (Trusted, Private, Private),
+            (Private, Trusted, Private),
+            (Private, Untrusted, Untrusted),
             (Trusted, Untrusted, Untrusted),
             (Untrusted, Trusted, Untrusted),
             (Untrusted, Untrusted, Untrusted),

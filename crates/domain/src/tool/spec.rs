@@ -24,15 +24,17 @@ pub struct ToolSpec {
     pub integrations: BTreeSet<Integration>,
     /// The guardrail capability it needs.
     pub capability: Option<Capability>,
-    /// For whom an org has made the tool; `None` for tools that the business layers decide
-    /// about.
+    /// For whom agents may use it.
+    #[serde(default = "Audience::staff")]
+    pub audience: Audience,
+    /// The argument with the URL to call, if the model chooses the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub audience: Option<Audience>,
+    pub url_argument: Option<String>,
     pub price: Credits,
 }
 
 impl ToolSpec {
-    /// Creates a tool that reads from our own store.
+    /// Creates a tool that reads from our own store. It is for staff, like every new tool.
     pub fn read(name: ToolName, group: ToolGroup) -> Self {
         Self {
             name,
@@ -44,7 +46,8 @@ impl ToolSpec {
             output: Trust::Trusted,
             integrations: BTreeSet::new(),
             capability: None,
-            audience: None,
+            audience: Audience::Staff,
+            url_argument: None,
             price: Credits::ZERO,
         }
     }
@@ -87,6 +90,18 @@ impl ToolSpec {
         Self { output: Trust::Untrusted, ..self }
     }
 
+    /// Marks the output as about people: it must not leave by itself.
+    #[must_use]
+    pub fn private(self) -> Self {
+        Self { output: self.output.after_reading(Trust::Private), ..self }
+    }
+
+    /// Marks the tool as calling the URL in this argument, which the model chooses.
+    #[must_use]
+    pub fn calls_url(self, argument: &str) -> Self {
+        Self { url_argument: Some(argument.to_owned()), ..self }
+    }
+
     /// Adds an integration that the tool needs.
     #[must_use]
     pub fn needs_integration(mut self, integration: &str) -> Self {
@@ -100,10 +115,17 @@ impl ToolSpec {
         Self { capability: Some(capability), ..self }
     }
 
+    /// Marks the tool as usable where a customer is in the conversation. It must answer for
+    /// the customer of the conversation only.
+    #[must_use]
+    pub fn for_customers(self) -> Self {
+        self.for_audience(Audience::Customer)
+    }
+
     /// Sets for whom the tool is made.
     #[must_use]
     pub fn for_audience(self, audience: Audience) -> Self {
-        Self { audience: Some(audience), ..self }
+        Self { audience, ..self }
     }
 
     /// Sets the price of a call.

@@ -1,4 +1,10 @@
-//! Texts with placeholders for the arguments of a call: `/orders/{order}`.
+//! Texts with placeholders for the arguments of a call, such as `/orders/{order}`, and for the
+//! proven contact of the conversation, such as `{contact.email}`.
+
+/// The placeholders for the proven contact of the conversation. No argument has such a name,
+/// so a model cannot set them.
+pub const CONTACT_PLACEHOLDERS: [&str; 4] =
+    ["contact.id", "contact.name", "contact.email", "contact.phone"];
 
 /// A text with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,7 +14,7 @@ pub struct ArgumentTemplate(Vec<TemplatePart>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplatePart {
     Text(String),
-    /// The name of an argument.
+    /// The name of an argument, or one of [`CONTACT_PLACEHOLDERS`].
     Argument(String),
 }
 
@@ -34,7 +40,8 @@ impl ArgumentTemplate {
             }
             let (name, after) = after.split_once('}').ok_or(InvalidTemplate::UnbalancedBrace)?;
             let allowed = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-            if name.is_empty() || !name.chars().all(allowed) {
+            let plain = !name.is_empty() && name.chars().all(allowed);
+            if !plain && !CONTACT_PLACEHOLDERS.contains(&name) {
                 return Err(InvalidTemplate::Name(name.to_owned()));
             }
             if !before.is_empty() {
@@ -94,7 +101,8 @@ mod tests {
         };
         assert_eq!(names("/orders/{order}/items/{item-id}"), ["order", "item-id"]);
         assert!(names("/orders").is_empty());
-        for text in ["{", "}", "{a", "a}", "{}", "{a b}", "{{a}}", "{a}}"] {
+        assert_eq!(names("/of/{contact.id}"), ["contact.id"]);
+        for text in ["{", "}", "{a", "a}", "{}", "{a b}", "{{a}}", "{a}}", "{contact.x}", "{a.b}"] {
             assert!(ArgumentTemplate::parse(text).is_err(), "{text}");
         }
     }

@@ -9,7 +9,7 @@ use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::scope::removal::{PolicyLayer, Removal, ScopeStage};
 use ostler_domain::session::errors::DisabledTool;
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::{Integration, Risk, ToolGroup, ToolName, ToolRole, ToolSpec};
+use ostler_domain::tool::{Audience, Integration, Risk, ToolGroup, ToolName, ToolRole, ToolSpec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -183,7 +183,7 @@ impl Narrowing {
 
     /// Returns whether the restriction affects a tool.
     fn touches(&self, tool: &ToolSpec, inputs: &ScopeInputs) -> bool {
-        let layer = inputs.position.guardrail_layer;
+        let layer = inputs.position.guardrail_layer_for(inputs.session.audience);
         match self {
             Self::Deny(_, index) | Self::OffOnChannel(index) => {
                 index.get(&inputs.catalogue).name == tool.name
@@ -239,13 +239,15 @@ const LAYER_4: [&str; 14] = [
     "tag_in_agent",
 ];
 
-/// B14-B20, B22, L11: whatever the policies say, an active tool is allowed for the layer
+/// B14-B20, B22, L11, S02: whatever the policies say, an active tool is allowed for the layer
 /// and the autonomy level, and a coordinator has no outreach tools.
 #[test]
 fn b14_no_policy_gives_a_layer_a_forbidden_tool() {
     use BusinessLayer::{Agency, Client, EndCustomer, Platform};
     check(300, &scope_inputs(), |inputs| {
-        let layer = inputs.position.guardrail_layer;
+        let audience = inputs.session.audience;
+        let layer = inputs.position.guardrail_layer_for(audience);
+        let service = inputs.position.guardrail_layer == EndCustomer;
         let reads_only = inputs.session.read_only || inputs.autonomy == AutonomyLevel::DraftOnly;
         for tool in inputs.scope().active() {
             let name = tool.name.as_str();
@@ -258,7 +260,9 @@ fn b14_no_policy_gives_a_layer_a_forbidden_tool() {
                 _ => true,
             };
             prop_assert!(at_home, "{} at {}", name, layer);
-            prop_assert!(layer != EndCustomer || LAYER_4.contains(&name), "{} at layer 4", name);
+            let own = tool.group == ToolGroup::Custom && tool.audience == Audience::Customer;
+            prop_assert!(!service || own || LAYER_4.contains(&name), "{} at layer 4", name);
+            prop_assert!(audience.may_use(tool.audience), "{} with a customer", name);
             prop_assert!(layer == Platform || tool.group != ToolGroup::PlatformAdmin, "{}", name);
             let harmless = tool.risk == Risk::Read || tool.role == ToolRole::Control;
             prop_assert!(harmless || !reads_only, "{}", name);

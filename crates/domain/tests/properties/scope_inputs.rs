@@ -20,7 +20,8 @@ use ostler_domain::time::Timestamp;
 use ostler_domain::tool::catalogue::built_in;
 use ostler_domain::tool::profile::ToolProfile;
 use ostler_domain::tool::{
-    Integration, Reach, Risk, ToolCategory, ToolGroup, ToolName, ToolRole, ToolSpec, Trust,
+    Audience, Integration, Reach, Risk, ToolCategory, ToolGroup, ToolName, ToolRole, ToolSpec,
+    Trust,
 };
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -48,7 +49,7 @@ pub(crate) struct ScopeInputs {
 }
 
 impl ScopeInputs {
-    /// Returns the same catalogue and position without any restriction.
+    /// Returns the same catalogue, position and audience without any restriction.
     pub(crate) fn unrestricted(&self) -> Self {
         Self {
             catalogue: self.catalogue.clone(),
@@ -61,7 +62,7 @@ impl ScopeInputs {
             position: self.position.clone(),
             profile: ToolProfile::Everything,
             autonomy: AutonomyLevel::Autonomous,
-            session: SessionTools::new(Channel::Webchat),
+            session: SessionTools::new(Channel::Webchat, self.session.audience),
         }
     }
 
@@ -154,9 +155,10 @@ fn policies(names: &[ToolName]) -> BoxedStrategy<ToolPolicy> {
 
 fn sessions(names: &[ToolName]) -> impl Strategy<Value = SessionTools> + use<> {
     let channel = select(vec![Channel::Webchat, Channel::Sms, Channel::Named("pager".into())]);
-    (channel, some_of(names, 3), prop::bool::weighted(0.2), some_of(names, 3)).prop_map(
-        |(channel, failed, read_only, mut off_here)| {
-            let mut session = SessionTools::new(channel);
+    let read_only = prop::bool::weighted(0.2);
+    (channel, audiences(), some_of(names, 3), read_only, some_of(names, 3)).prop_map(
+        |(channel, audience, failed, read_only, mut off_here)| {
+            let mut session = SessionTools::new(channel, audience);
             let disabled = DisabledTool { failures: 3, since: Timestamp::from_millis(7) };
             session.disabled = failed.into_iter().map(|name| (name, disabled)).collect();
             session.read_only = read_only;
@@ -164,6 +166,10 @@ fn sessions(names: &[ToolName]) -> impl Strategy<Value = SessionTools> + use<> {
             session
         },
     )
+}
+
+fn audiences() -> impl Strategy<Value = Audience> {
+    select(vec![Audience::Customer, Audience::Staff])
 }
 
 fn positions() -> impl Strategy<Value = BusinessPosition> {
@@ -204,8 +210,8 @@ fn tools(name: ToolName) -> impl Strategy<Value = ToolSpec> {
     let role = select(vec![ToolRole::Ordinary, ToolRole::Control]);
     let services = subsequence(SERVICES.to_vec(), 0..=2);
     let capability = prop::option::weighted(0.3, select(MATRIX.map(|(row, _)| row).to_vec()));
-    (group, category, risk, role, services, capability, 0..5u64).prop_map(
-        move |(group, category, risk, role, services, capability, price)| ToolSpec {
+    (group, category, risk, role, services, capability, audiences(), 0..5u64).prop_map(
+        move |(group, category, risk, role, services, capability, audience, price)| ToolSpec {
             name: name.clone(),
             group,
             category,
@@ -215,7 +221,8 @@ fn tools(name: ToolName) -> impl Strategy<Value = ToolSpec> {
             output: Trust::Untrusted,
             integrations: services.into_iter().map(Integration::new).collect(),
             capability,
-            audience: None,
+            audience,
+            url_argument: None,
             price: Credits::new(price),
         },
     )

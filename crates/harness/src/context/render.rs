@@ -26,7 +26,7 @@ pub(super) fn project_instructions(
     let mut parts = Vec::new();
     if !files.is_empty() {
         let template = match trust {
-            Trust::Trusted => PROJECT_INSTRUCTIONS,
+            Trust::Trusted | Trust::Private => PROJECT_INSTRUCTIONS,
             Trust::Untrusted => UNTRUSTED_INSTRUCTIONS,
         };
         parts.push(fill(template, &instruction_files(files)));

@@ -92,11 +92,8 @@ fn outcome(hits: &[RecalledMessage]) -> ToolOutcome {
         text.push_str(&format!("#{} {}: {shown}\n", message.seq, message.speaker.as_str()));
     }
     let trust = hits.iter().map(|hit| hit.message.trust);
-    let outcome = ToolOutcome::ok(text);
-    match trust.fold(Trust::Trusted, Trust::after_reading) {
-        Trust::Trusted => outcome,
-        Trust::Untrusted => outcome.untrusted(),
-    }
+    let trust = trust.fold(Trust::Trusted, Trust::after_reading);
+    ToolOutcome { trust, ..ToolOutcome::ok(text) }
 }
 
 /// Returns the result of a tool without recalled messages, which are neither observed nor

@@ -217,15 +217,13 @@ impl Core {
     }
 }
 
-/// Returns whether a conversation contains anything from outside.
+/// Returns the trust of a conversation: that of the least trusted result in it.
 pub(crate) fn trust_of(items: &[Item]) -> Trust {
-    let untrusted = items.iter().any(|item| match item {
-        Item::Results { results } => {
-            results.iter().any(|result| result.outcome.trust == Trust::Untrusted)
-        }
-        _ => false,
+    let results = items.iter().flat_map(|item| match item {
+        Item::Results { results } => results.as_slice(),
+        _ => &[],
     });
-    if untrusted { Trust::Untrusted } else { Trust::Trusted }
+    results.map(|result| result.outcome.trust).fold(Trust::Trusted, Trust::after_reading)
 }
 
 /// Returns the turn that was not finished, if there is one.

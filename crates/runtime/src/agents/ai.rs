@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use ostler_bus::Envelope;
+use ostler_domain::contact::SenderProof;
 use ostler_domain::id::{AgentId, BindingId, OrgId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::queue_agent::failure::FailureClass;
@@ -145,6 +146,7 @@ impl QueueAgent for AiAgent {
                 identifier: sender.clone(),
                 name: from.map(ToString::to_string),
                 locale: None,
+                proof: SenderProof::Proven,
             },
             named_agent: Some(self.config.agent),
             bus_request: Some(Box::new(BusRequest::of(envelope, context.name()))),

@@ -41,21 +41,21 @@ pub(crate) fn history_items(messages: &[ThreadMessage]) -> Vec<Item> {
     items
 }
 
-/// Returns [`Trust::Untrusted`] if anything in the history is from outside: a tool result
-/// from there, a customer's file, or any mail, since a mail's sender can be forged.
+/// Returns the trust of a history: untrusted if anything in it is from outside, which is a tool
+/// result from there, a customer's file, or any mail; private if a tool result is.
 pub(crate) fn history_trust(channel: &Channel, history: &[Item]) -> Trust {
-    let outside = |item: &Item| match item {
-        Item::User { content } => content.iter().any(|one| one.media().is_some()),
-        Item::Results { results } => {
-            results.iter().any(|result| result.outcome.trust == Trust::Untrusted)
+    let trust_of = |item: &Item| match item {
+        Item::User { content } if content.iter().any(|one| one.media().is_some()) => {
+            Trust::Untrusted
         }
-        Item::Assistant { .. } => false,
+        Item::Results { results } => results
+            .iter()
+            .map(|result| result.outcome.trust)
+            .fold(Trust::Trusted, Trust::after_reading),
+        Item::User { .. } | Item::Assistant { .. } => Trust::Trusted,
     };
-    if *channel == Channel::Email || history.iter().any(outside) {
-        Trust::Untrusted
-    } else {
-        Trust::Trusted
-    }
+    let channel = if *channel == Channel::Email { Trust::Untrusted } else { Trust::Trusted };
+    history.iter().map(trust_of).fold(channel, Trust::after_reading)
 }
 
 fn push_assistant(items: &mut Vec<Item>, text: String) {

@@ -31,7 +31,7 @@ pub(crate) fn build_prompt(
     notices.dedup();
     let facts = PromptFacts {
         agent: &agent.agent,
-        position: &agent.position,
+        position: &agent.position.facing(session.audience),
         org: &view.org,
         parent: view.parent.as_ref(),
         colleagues: &colleagues,

@@ -27,8 +27,8 @@ pub(crate) fn resolve_scope(
             return scope.clone();
         }
     }
-    let layer = SessionTools::of(session.channel.clone(), session.errors, spending)
-        .for_audience(session.audience);
+    let (channel, audience) = (session.channel.clone(), session.audience);
+    let layer = SessionTools::of(channel, audience, session.errors, spending);
     let facts = ScopeFacts {
         platform: &view.platform_policy.policy,
         org: OrgTools {
@@ -40,7 +40,8 @@ pub(crate) fn resolve_scope(
         agent: AgentTools::of(&agent.agent, &agent.position),
         session: &layer,
     };
-    let scope = Arc::new(resolve(tools.specs().cloned(), &facts));
+    let scope = resolve(tools.specs().cloned(), &facts);
+    let scope = Arc::new(scope.with_hosts(view.settings.web_hosts.clone()));
     if usual {
         let mut known = view.scopes.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(key, scope.clone());

@@ -120,7 +120,7 @@ async fn prepare_turn<'c>(
     // The store answers both in one round trip if they are asked together.
     let (DailyStatus { rate, notices }, contact) = try_join(
         steps::rate_limit::run(context, agent, &run.session),
-        steps::context::recognize_contact(context, &run.session),
+        steps::context::recognize_contact(context, &run.session, input),
     )
     .await?;
     run.trace.finish(timer);

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use ostler_channels::email_thread::EmailThread;
+use ostler_domain::contact::SenderProof;
 use ostler_domain::human::triggers::Trigger;
 use ostler_domain::id::{AgentId, ApprovalId, CallId, RecordId, UserId};
 use ostler_domain::message::MessagePart;
@@ -90,6 +91,9 @@ pub struct MessageSender {
     pub name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locale: Option<String>,
+    /// Whether the channel proves that this person sent it.
+    #[serde(default)]
+    pub proof: SenderProof,
 }
 
 /// Returns the text of all parts, joined by line breaks.

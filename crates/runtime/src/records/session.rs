@@ -130,13 +130,9 @@ pub(crate) struct NewSession<'a> {
 }
 
 impl Session {
-    /// Returns for whom its agents work: a customer, unless an owner or another agent opened
-    /// it.
+    /// Returns for whom its agents work.
     pub fn audience(&self) -> Audience {
-        match self.entry {
-            ConversationEntry::Customer if self.bus_request.is_none() => Audience::Customer,
-            _ => Audience::Staff,
-        }
+        self.entry.audience(self.bus_request.is_some())
     }
 
     /// Returns the key of the conversation.

@@ -21,7 +21,7 @@ use ostler_domain::scope::{AgentTools, OrgTools, ScopeFacts, ToolScope, resolve}
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::profile::ToolProfile;
-use ostler_domain::tool::{ToolGroup, ToolSpec, Trust};
+use ostler_domain::tool::{Audience, ToolGroup, ToolSpec, Trust};
 use ostler_engine::gate::Authorized;
 use ostler_engine::history::Item;
 use ostler_engine::model::{Chunk, Model, ModelError, Request};
@@ -86,7 +86,7 @@ fn scope(tools: &[&str]) -> ToolScope {
             policy: &policy,
             autonomy: AutonomyLevel::Autonomous,
         },
-        session: &SessionTools::new(Channel::Webchat),
+        session: &SessionTools::new(Channel::Webchat, Audience::Staff),
     };
     resolve(tools.iter().map(|name| spec(name)), &facts)
 }

@@ -32,10 +32,14 @@ impl StoreTool for CancelBooking {
     async fn run(arguments: Arguments, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
         let Arguments { booking_id: id, reason } = arguments;
         let clock = context.clock().await?;
-        let Some((_, booking)) = context.overlay.record::<Booking>(id).await? else {
+        let found = context.overlay.record::<Booking>(id).await?;
+        let found = found.filter(|(_, booking)| context.may_access(booking.contact));
+        let Some((_, booking)) = found else {
             return Err(EffectError::BookingNotFound(id).into());
         };
-        let answer = booking_json(id, &booking, &clock);
+        let mut answer = booking_json(id, &booking, &clock);
+        // Customers write the notes; nothing here needs them.
+        answer["notes"].take();
         if booking.status == BookingStatus::Cancelled {
             return Err(ToolError::Refused(format!("This booking is cancelled already: {answer}")));
         }

@@ -61,12 +61,12 @@ impl StoreTool for CreateBooking {
         let clock = context.clock().await?;
         let calendar = find_calendar(&context.overlay, arguments.item_id).await?;
         let (starts_at, ends_at) = booking_period(&arguments, &calendar.time, &clock)?;
-        let contact = arguments.contact_id.or(context.tool_context.contact);
-        if let Some(contact) = contact.filter(|_| arguments.contact_id.is_some())
-            && context.overlay.contact(contact).await?.is_none()
+        if let Some(contact) = arguments.contact_id
+            && !(context.may_book_for(contact) && context.overlay.contact(contact).await?.is_some())
         {
             return Err(EffectError::ContactNotFound(contact).into());
         }
+        let contact = arguments.contact_id.or(context.tool_context.contact);
         let booking = Booking {
             item: arguments.item_id,
             calendar: Some(calendar.owner),

@@ -60,6 +60,20 @@ impl ContactInput {
         }
     }
 
+    /// Moves the telephone number and the address into the note, for a contact that a customer
+    /// describes. What somebody says proves nothing, so nobody must be recognized by it.
+    pub(crate) fn as_unproven(mut self) -> Self {
+        let (phone, email) = (self.phone.take(), self.email.take());
+        self.name = self.name.or_else(|| email.clone()).or_else(|| phone.clone());
+        let given = [("telephone number", phone), ("e-mail address", email)];
+        let given = given.into_iter().filter_map(|(kind, value)| {
+            value.map(|value| format!("gives the {kind} {value} (not proven)"))
+        });
+        let notes: Vec<String> = self.note.take().into_iter().chain(given).collect();
+        self.note = (!notes.is_empty()).then(|| notes.join("; "));
+        self
+    }
+
     /// Creates a contact, named by its e-mail address or phone number if it has no name.
     /// Returns `None` without any of the three.
     pub(crate) fn into_contact(self, id: ContactId) -> Option<Contact> {

@@ -19,6 +19,7 @@ impl StoreTool for CreateContact {
 
     async fn run(input: ContactInput, context: CallContext<'_>) -> Result<ToolOutcome, ToolError> {
         let input = input.validate().map_err(|reason| ToolError::Invalid(format!("{reason}.")))?;
+        let input = context.for_audience(input);
         let (phone, email) = (input.phone.as_deref(), input.email.as_deref());
         if let Some(existing) = context.overlay.find_contact(phone, email).await? {
             return Err(ToolError::Refused(format!(

@@ -10,6 +10,7 @@ mod query_org_data;
 mod search_contacts;
 mod update_contact;
 
+pub(crate) use contact_input::ContactInput;
 pub(crate) use create_contact::CreateContact;
 pub(crate) use delete_contact::DeleteContact;
 pub(crate) use export_contacts::ExportContacts;

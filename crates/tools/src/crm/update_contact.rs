@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::contact_input::ContactInput;
-use crate::effects::{ContactPatch, StoreEffect};
+use crate::effects::{ContactPatch, EffectError, StoreEffect};
 use crate::store_tool::{CallContext, StoreTool, ToolError};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -39,6 +39,12 @@ impl StoreTool for UpdateContact {
         let Arguments { contact_id: id, changes, remove_tags } = arguments;
         let changes =
             changes.validate().map_err(|reason| ToolError::Invalid(format!("{reason}.")))?;
+        if !context.may_access(Some(id)) {
+            return Err(EffectError::ContactNotFound(id).into());
+        }
+        let renames = changes.name.is_some();
+        let mut changes = context.for_audience(changes);
+        changes.name = changes.name.filter(|_| renames);
         for (phone, email) in [(changes.phone.as_deref(), None), (None, changes.email.as_deref())] {
             let other = context.overlay.find_contact(phone, email).await?;
             if let Some(other) = other.filter(|other| other.id != id) {

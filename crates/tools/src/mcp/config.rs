@@ -23,7 +23,7 @@ pub struct McpServerConfig {
     /// The risk of tools, whatever the server says, by the names that the server gives them.
     pub risk: BTreeMap<String, Risk>,
     /// For whom its tools are made; see [`ostler_domain::tool::ToolSpec`].
-    pub audience: Option<Audience>,
+    pub audience: Audience,
     /// Credits per call of one of its tools.
     pub price: u64,
     /// Whose secrets its environment and headers may refer to.
@@ -40,7 +40,7 @@ impl McpServerConfig {
             annotation_trust: AnnotationTrust::Untrusted,
             tools: None,
             risk: BTreeMap::new(),
-            audience: None,
+            audience: Audience::Staff,
             price: 1,
             secrets: SecretScope::Operator,
             limits: McpLimits::default(),

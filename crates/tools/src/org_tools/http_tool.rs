@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ostler_domain::tool::http::{HttpMethod, HttpTool};
+use ostler_domain::tool::template::CONTACT_PLACEHOLDERS;
 use ostler_domain::tool::{Audience, Risk};
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_engine::secret::{Secret, SecretScope};
 use ostler_engine::tool::{DEFAULT_MAX_OUTPUT, Tool, ToolContext, ToolDefinition, ToolReply};
+use ostler_store::{Store, StoreError};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Response};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::http_request::{HttpRequest, build};
@@ -33,6 +35,10 @@ pub(super) struct OrgHttpTool {
     pub(super) client: Client,
     pub(super) network: FetchPolicy,
     pub(super) secrets: SecretScope,
+    /// The placeholders for the contact that the definition uses.
+    contact_fields: Vec<&'static str>,
+    /// Where contacts are read.
+    contacts: Option<Store>,
 }
 
 impl OrgHttpTool {
@@ -41,13 +47,15 @@ impl OrgHttpTool {
         client: Client,
         network: FetchPolicy,
         secrets: SecretScope,
+        contacts: Option<Store>,
     ) -> Self {
         let definition = ToolDefinition {
             timeout: Duration::from_secs(tool.timeout_secs.into()),
             idempotent: tool.idempotent,
             ..ToolDefinition::new(tool.spec(), tool.description.clone(), tool.schema())
         };
-        Self { definition, tool, client, network, secrets }
+        let contact_fields = contact_fields(&tool);
+        Self { definition, tool, client, network, secrets, contact_fields, contacts }
     }
 
     async fn run(&self, arguments: &Value, context: &ToolContext) -> ToolOutcome {
@@ -55,7 +63,11 @@ impl OrgHttpTool {
             let text = "The arguments are not a JSON object.";
             return ToolOutcome::new(OutcomeStatus::Invalid, text);
         };
-        let request = match build(&self.tool, arguments) {
+        let mut arguments = arguments.clone();
+        if let Err(unknown) = self.set_contact(&mut arguments, context).await {
+            return unknown;
+        }
+        let request = match build(&self.tool, &arguments) {
             Ok(request) => request,
             Err(error) => return ToolOutcome::new(OutcomeStatus::Invalid, error.to_string()),
         };
@@ -81,6 +93,40 @@ impl OrgHttpTool {
             outcome.content = secret.redact(&outcome.content);
         }
         outcome
+    }
+
+    /// Sets the values of the proven contact, whatever the model wrote under their names.
+    async fn set_contact(
+        &self,
+        arguments: &mut Map<String, Value>,
+        context: &ToolContext,
+    ) -> Result<(), ToolOutcome> {
+        arguments.retain(|name, _| !CONTACT_PLACEHOLDERS.contains(&name.as_str()));
+        if self.contact_fields.is_empty() {
+            return Ok(());
+        }
+        let unknown = || {
+            let text = "Nothing was sent: it is not proven who the customer is.";
+            ToolOutcome::new(OutcomeStatus::Refused, text)
+        };
+        let (Some(store), Some(id)) = (&self.contacts, context.contact) else {
+            return Err(unknown());
+        };
+        let contact = match store.org(context.org).contact(id).await {
+            Ok(stored) => stored.contact,
+            Err(StoreError::NotFound(_)) => return Err(unknown()),
+            Err(error) => return Err(self.not_set_up(&error, context)),
+        };
+        for field in &self.contact_fields {
+            let value = match *field {
+                "contact.id" => Some(contact.id.to_string()),
+                "contact.name" => Some(contact.name.clone()),
+                "contact.email" => contact.details.email.clone(),
+                _ => contact.details.phone.clone(),
+            };
+            arguments.insert((*field).to_owned(), json!(value.ok_or_else(unknown)?));
+        }
+        Ok(())
     }
 
     /// Returns the outcome of a tool that cannot work as it is defined. Only the org's own
@@ -137,6 +183,15 @@ impl OrgHttpTool {
             )?;
         Ok(read_answer(response).await)
     }
+}
+
+/// Returns the placeholders for the contact that a definition uses.
+fn contact_fields(tool: &HttpTool) -> Vec<&'static str> {
+    let body = tool.body.as_ref().map(Value::to_string);
+    let texts: Vec<&String> =
+        [&tool.url].into_iter().chain(tool.query.values()).chain(&body).collect();
+    let uses = |field: &&str| texts.iter().any(|text| text.contains(&format!("{{{field}}}")));
+    CONTACT_PLACEHOLDERS.into_iter().filter(uses).collect()
 }
 
 /// Why there is no answer.

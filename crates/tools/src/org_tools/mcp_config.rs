@@ -41,7 +41,7 @@ pub(super) fn config(
         },
         tools: server.tools.clone(),
         risk: server.risk.clone(),
-        audience: Some(server.audience),
+        audience: server.audience,
         price: server.price.unwrap_or(1).into(),
         secrets,
         limits: McpLimits {

@@ -23,6 +23,7 @@ use ostler_domain::tool::org_tools::OrgToolDefinitions;
 use ostler_engine::secret::{OrgSecrets, SecretScope};
 use ostler_engine::tool::{OrgToolList, Tool, UnavailableTool};
 use ostler_http::{HttpSetupError, client_builder};
+use ostler_store::Store;
 use reqwest::Client;
 use tokio::time::{Instant, timeout};
 
@@ -50,6 +51,8 @@ pub struct OrgToolRegistry {
     client: Client,
     /// The tool that records refunds.
     refunds: Option<Arc<dyn Tool>>,
+    /// Where the contacts are that HTTP tools name.
+    contacts: Option<Store>,
     orgs: Mutex<HashMap<OrgId, Arc<OrgEntry>>>,
 }
 
@@ -91,13 +94,19 @@ impl OrgToolRegistry {
             // A second answer on a connection must not be taken for that of the next call.
             .pool_max_idle_per_host(0)
             .build()?;
-        Ok(Self { options, client, refunds: None, orgs: Mutex::default() })
+        Ok(Self { options, client, refunds: None, contacts: None, orgs: Mutex::default() })
     }
 
     /// Lets the payment providers of orgs make the refunds of this tool, `refund_payment`.
     #[must_use]
     pub fn with_refunds(self, refunds: Arc<dyn Tool>) -> Self {
         Self { refunds: Some(refunds), ..self }
+    }
+
+    /// Lets HTTP tools send values of the conversation's contact, such as `{contact.email}`.
+    #[must_use]
+    pub fn with_contacts(self, store: Store) -> Self {
+        Self { contacts: Some(store), ..self }
     }
 
     /// Returns the tools of an org, the same list until something changes. The first call
@@ -118,7 +127,8 @@ impl OrgToolRegistry {
     /// Makes the tool of a definition, without keeping it.
     pub fn http_tool(&self, org: OrgId, tool: HttpTool) -> Arc<dyn Tool> {
         let (client, network) = (self.client.clone(), self.options.network.clone());
-        Arc::new(OrgHttpTool::new(tool, client, network, self.secret_scope(org)))
+        let (secrets, contacts) = (self.secret_scope(org), self.contacts.clone());
+        Arc::new(OrgHttpTool::new(tool, client, network, secrets, contacts))
     }
 
     /// Starts one MCP server, apart from those of the org, and waits until it is connected or

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use ostler_domain::id::{ContactId, RecordId};
-use ostler_domain::tool::Audience;
+use ostler_domain::tool::{Audience, Trust};
+use ostler_engine::outcome::OutcomeStatus;
 use ostler_tools::records::{
     Booking, BookingStatus, Entity, Form, FormResponse, Order, OrderLine, Refunds,
     form_response_kind,
@@ -113,5 +114,53 @@ async fn s01_tools_show_customers_their_own_records_only() {
     ] {
         let outcome = fixture.call(tool, arguments).await;
         assert!(outcome.content.contains("Rosa"), "{tool}: {}", outcome.content);
+    }
+}
+
+/// S01: a customer changes their own records only, and an unknown one none. What they say about
+/// themselves is a note, so nobody else is recognized by it and nobody learns who is known.
+#[tokio::test]
+async fn s01_tools_change_the_customers_own_records_only() {
+    let (mut fixture, rosa, other) = two_people().await;
+    fixture.audience = Audience::Customer;
+    let [mine, theirs] = [1, 2].map(RecordId::from_u128);
+    for (contact, known) in [(None, false), (Some(rosa), true)] {
+        fixture.contact = contact;
+        for (owner, booking, own) in [(other, theirs, false), (rosa, mine, known)] {
+            let changes = json!({"locale": "it-IT"});
+            let updated = fixture
+                .call_text("update_contact", json!({"contact_id": owner, "changes": changes}))
+                .await;
+            assert_eq!(updated.0 == OutcomeStatus::Ok, own, "{updated:?}");
+            let cancelled = fixture
+                .call_text("cancel_booking", json!({"booking_id": booking, "reason": "x"}))
+                .await;
+            // Rosa's booking is over, which only she is told.
+            assert_eq!(cancelled.1.contains("is over"), own, "{cancelled:?}");
+        }
+        let said = json!({"name": "Eve", "phone": "+39 06 2", "email": "o@example.com"});
+        let created = fixture.call_json("create_contact", said).await;
+        assert_eq!(created["created"]["phone"], json!(null));
+        let note = created["created"]["notes"][0].as_str().unwrap();
+        assert!(note.contains("+39 06 2 (not proven)"), "{note}");
+        fixture.pending.clear();
+    }
+}
+
+/// S03: what customers wrote is untrusted when a tool returns it; an order is private.
+#[tokio::test]
+async fn s03_what_customers_wrote_is_untrusted() {
+    let (mut fixture, ..) = two_people().await;
+    for (tool, arguments, trust) in [
+        ("search_contacts", json!({}), Trust::Untrusted),
+        ("export_contacts", json!({}), Trust::Untrusted),
+        ("query_org_data", json!({"kind": "contact"}), Trust::Untrusted),
+        ("query_org_data", json!({"kind": "booking"}), Trust::Untrusted),
+        ("query_org_data", json!({"kind": "order"}), Trust::Private),
+        ("get_form_responses", json!({"form_id": RecordId::from_u128(FORM)}), Trust::Untrusted),
+        ("get_order", json!({"order": "1001"}), Trust::Private),
+        ("list_products", json!({}), Trust::Trusted),
+    ] {
+        assert_eq!(fixture.call(tool, arguments).await.trust, trust, "{tool}");
     }
 }

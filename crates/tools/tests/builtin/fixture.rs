@@ -246,7 +246,7 @@ fn scope(autonomy: AutonomyLevel) -> ToolScope {
             policy: &policy,
             autonomy,
         },
-        session: &SessionTools::new(Channel::Webchat),
+        session: &SessionTools::new(Channel::Webchat, Audience::Staff),
     };
     resolve(built_in(), &facts)
 }

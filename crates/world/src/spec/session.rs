@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ostler_domain::channel::Channel;
 use ostler_domain::money::Credits;
-use ostler_domain::tool::ToolName;
+use ostler_domain::tool::{Audience, ToolName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,9 @@ pub struct SessionDefinition {
     pub name: String,
     /// The channel.
     pub channel: Channel,
+    /// Who is in it: `customer` (the default) or `staff`.
+    #[serde(default = "customer")]
+    pub audience: Audience,
     /// What it has spent.
     #[serde(default)]
     pub spent: Credits,
@@ -28,4 +31,8 @@ pub struct SessionDefinition {
     /// Whether it has read content from outside.
     #[serde(default)]
     pub untrusted: bool,
+}
+
+const fn customer() -> Audience {
+    Audience::Customer
 }

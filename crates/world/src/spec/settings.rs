@@ -50,6 +50,10 @@ pub struct SettingsDefinition {
     /// The tool of the organization that makes refunds; without it a refund is a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payment_provider: Option<ToolName>,
+    /// The hosts that agents may call without asking after they have read private or outside
+    /// content, such as `docs.example.com`; `*` for all.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub web_hosts: BTreeSet<String>,
     /// The models of agents that name none, in order of preference; without any, the default
     /// of the installation.
     pub models: Vec<String>,
@@ -261,6 +265,7 @@ impl SettingsDefinition {
                 .map(|(person, own)| NoticesDefinition::from_notices(person, own, names))
                 .collect(),
             payment_provider,
+            web_hosts: settings.web_hosts.clone(),
             models: settings.models.clone(),
         }
     }
@@ -285,6 +290,7 @@ impl SettingsDefinition {
                 .map(|own| Ok((own.person.clone(), own.to_notices(names)?)))
                 .collect::<Result<_, UnknownName>>()?,
             payment_provider: self.payment_provider.clone(),
+            web_hosts: self.web_hosts.iter().map(|host| host.to_lowercase()).collect(),
             models: self.models.clone(),
         })
     }

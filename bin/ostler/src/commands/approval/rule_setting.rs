@@ -70,7 +70,7 @@ fn change(agent: &Agent, stored: &StoredApproval) -> Option<(&'static str, Strin
             let list = serde_json::json!(others);
             Some(("require_approval_for", format!("'require_approval_for={list}'")))
         }
-        AskReason::Untrusted | AskReason::Permission(_) => None,
+        AskReason::Untrusted | AskReason::UnlistedHost | AskReason::Permission(_) => None,
     }
 }
 

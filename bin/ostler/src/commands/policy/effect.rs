@@ -58,7 +58,7 @@ fn active(world: &World, agent: &WorldAgent, tools: &[ToolSpec]) -> BTreeSet<Str
     else {
         return BTreeSet::new();
     };
-    let session = SessionTools::new(Channel::Webchat);
+    let session = SessionTools::new(Channel::Webchat, agent.usual_audience());
     let facts = ScopeFacts {
         platform: &world.platform,
         org: OrgTools {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use ostler_domain::channel::Channel;
+use ostler_domain::contact::SenderProof;
 use ostler_domain::id::{ConversationId, InboxId, RunId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
@@ -153,8 +154,12 @@ pub(crate) async fn accept(
 ) -> anyhow::Result<InboxId> {
     let (Peer::Person(name) | Peer::Group(name)) = &key.peer;
     let id = format!("cli-{}", ostler_bus::next_id());
-    let from =
-        MessageSender { identifier: name.clone(), name: Some(capitalize(name)), locale: None };
+    let from = MessageSender {
+        identifier: name.clone(),
+        name: Some(capitalize(name)),
+        locale: None,
+        proof: SenderProof::Proven,
+    };
     let provider_id = Some(id.clone());
     let entry = InboxEntry::Message(IncomingMessage {
         parts,

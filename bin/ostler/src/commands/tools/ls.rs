@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use ostler_domain::org::Org;
-use ostler_domain::tool::{Audience, Integration, ToolSpec};
+use ostler_domain::tool::{Integration, ToolGroup, ToolSpec};
 use ostler_engine::tool::UnavailableTool;
 use serde::Serialize;
 
@@ -64,21 +64,22 @@ pub(super) async fn run(args: &ToolsLsArgs) -> anyhow::Result<()> {
             tools.chain(unavailable.into_iter().map(Entry::Unavailable)).collect();
         return crate::commands::print_json(&all);
     }
-    let header = ["tool", "risk", "reach", "price", "needs"];
+    let header = ["tool", "risk", "reach", "for", "price", "needs"];
     let mut cells = vec![header.map(|text| Cell::styled(text, HEADER))];
     cells.extend(rows.iter().map(|row| {
         [
             row.spec.name.as_str().into(),
             row.spec.risk.name().into(),
             row.spec.reach.name().into(),
+            row.spec.audience.name().into(),
             row.spec.price.to_string().into(),
             needs(row, org.as_ref()),
         ]
     }));
     cells.extend(unavailable.iter().map(|tool| {
-        let [risk, reach, price] = [const { "" }; 3].map(Cell::from);
+        let [risk, reach, audience, price] = [const { "" }; 4].map(Cell::from);
         let reason = Cell::styled(format!("unavailable: {}", tool.reason), WARNING);
-        [tool.name.as_str().into(), risk, reach, price, reason]
+        [tool.name.as_str().into(), risk, reach, audience, price, reason]
     }));
     print_rows(&cells);
     let purpose = "which of them an agent may use, and why not the others";
@@ -96,10 +97,7 @@ fn row(spec: &ToolSpec, connected: Option<&BTreeSet<Integration>>) -> Row {
 fn needs(row: &Row, org: Option<&Org>) -> Cell {
     let names: Vec<String> = row.spec.integrations.iter().map(ToString::to_string).collect();
     match (&row.not_connected, org) {
-        _ if row.spec.audience.is_some() => {
-            let audience = row.spec.audience.map(Audience::name).unwrap_or_default();
-            format!("own tool, for {audience}").into()
-        }
+        _ if row.spec.group == ToolGroup::Custom => "own tool".into(),
         _ if names.is_empty() => Cell::from(""),
         (Some(missing), Some(org)) if !missing.is_empty() => {
             let commands = missing

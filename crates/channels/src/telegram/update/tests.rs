@@ -5,13 +5,14 @@ use crate::inbound::{
     FileSource, GroupMember, IgnoreReason, InboundContent, InboundMessage, InboundPart,
     MembershipChange, ReceiveOutcome, RemoteFile, Sender,
 };
+use ostler_domain::contact::SenderProof;
 use ostler_domain::session::key::Peer;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 use serde_json::{Value, json};
 
 fn rosa() -> Sender {
     let (name, locale) = (Some("Rosa Bianchi".into()), Some("it".into()));
-    Sender { identifier: "7".into(), name, locale }
+    Sender { identifier: "7".into(), name, locale, proof: SenderProof::Proven }
 }
 
 fn from() -> Value {

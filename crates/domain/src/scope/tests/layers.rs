@@ -180,6 +180,51 @@ fn l11_a_coordinator_has_no_outreach_tools() {
     assert!(layer_3().active().contains("send_email"));
 }
 
+/// S02: an agent that answers a customer has the rights of layer 4 and tools for customers only.
+/// A specialist keeps looking up and refunding orders; customer service has its list of names
+/// besides. The org's own people lose nothing.
+#[test]
+fn s02_every_agent_that_answers_a_customer_has_tools_for_customers_only() {
+    let service = layer_4().active();
+    for (org, subtype) in [
+        (testing::platform(), "system"),
+        (testing::agency(), "pm"),
+        (testing::client(), "pm"),
+        (testing::client(), "billing_specialist"),
+        (testing::client(), "coordinator"),
+        (testing::client(), "customer_service"),
+    ] {
+        let staff = World::new(&org, subtype);
+        let mut customer = World::new(&org, subtype);
+        customer.session.audience = Audience::Customer;
+        customer.team_coordination = false;
+        let mut expected = service.clone();
+        expected.remove("tag_in_agent");
+        if subtype != "customer_service" {
+            let more = ["get_order", "refund_payment", "cancel_booking", "update_contact"];
+            expected.extend(texts(&more));
+            expected.insert("search_knowledge".into());
+            assert!(staff.active().contains("delete_contact"), "{subtype}");
+        }
+        assert_eq!(customer.active(), expected, "{subtype} of {}", org.slug);
+        assert!(customer.scope().active().all(|tool| tool.audience == Audience::Customer));
+    }
+}
+
+/// S02: the reason names the stage that took a tool of a PM away in a customer's chat.
+#[test]
+fn s02_the_stage_that_guards_the_entry_is_named() {
+    let mut world = layer_3();
+    world.session.audience = Audience::Customer;
+    assert_eq!(world.removal("delete_contact"), Some(Removal::StaffOnly));
+    assert_eq!(world.removal("delete_contact").unwrap().stage(), ScopeStage::Session);
+    let business_layer = BusinessLayer::EndCustomer;
+    let capability = Capability::DataExport;
+    let no_right = Removal::NoRight { business_layer, capability };
+    assert_eq!(world.removal("export_contacts"), Some(no_right.clone()));
+    assert_eq!(no_right.stage(), ScopeStage::BusinessLayer);
+}
+
 /// O18: a tool that an org has made for customers joins the short list of layer 4; one that
 /// is made for staff is removed where a customer is in the session.
 #[test]

@@ -17,7 +17,7 @@ use crate::org::layer::BusinessPosition;
 use crate::testing;
 use crate::tool::catalogue::built_in;
 use crate::tool::profile::ToolProfile;
-use crate::tool::{Integration, ToolName};
+use crate::tool::{Audience, Integration, ToolName};
 
 /// Everything a scope depends on, by default without any restriction.
 struct World {
@@ -45,7 +45,7 @@ impl World {
             position: BusinessPosition::of(org, &Subtype::from(subtype)),
             profile: ToolProfile::Everything,
             autonomy: AutonomyLevel::Autonomous,
-            session: SessionTools::new(Channel::Webchat),
+            session: SessionTools::new(Channel::Webchat, Audience::Staff),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::testing;
 use crate::time::Timestamp;
 use crate::tool::catalogue::built_in;
 use crate::tool::profile::ToolProfile;
-use crate::tool::{Integration, ToolName};
+use crate::tool::{Audience, Integration, ToolName};
 
 /// B01, Z06: the first stage that removes a tool is the explanation, with its
 /// policy layer.
@@ -115,7 +115,7 @@ fn b06_a_failed_tool_is_disabled_for_the_session() {
     let disabled: Vec<String> =
         world.scope().disabled_for_session().map(ToString::to_string).collect();
     assert_eq!(disabled, ["list_events"]);
-    world.session = SessionTools::new(Channel::Webchat);
+    world.session = SessionTools::new(Channel::Webchat, Audience::Staff);
     assert!(world.active().contains("list_events"));
 }
 
@@ -137,7 +137,7 @@ fn b07_a_connected_integration_enables_its_tools() {
 fn b11_channels_restrict_tools() {
     let mut world = layer_4();
     assert!(world.active().contains("search_media"));
-    world.session = SessionTools::new(Channel::Sms);
+    world.session = SessionTools::new(Channel::Sms, Audience::Staff);
     let removal = Removal::NotOnChannel { channel: Channel::Sms };
     for tool in ["search_media", "search_unsplash_images"] {
         assert_eq!(world.removal(tool), Some(removal.clone()), "{tool}");
@@ -184,4 +184,32 @@ fn a26_scopes_name_their_kind_of_layer() {
     denied.org.deny = names(&["get_order"]);
     let json = serde_json::to_string(&denied.scope()).unwrap();
     assert!(json.contains("\"policy_layer\":\"org\""), "{json}");
+}
+
+/// S03: a host is on the org's list only if the URL names exactly it, over TLS.
+#[test]
+fn s03_the_host_of_a_url_is_compared_as_text() {
+    let listed = |hosts: &[&str], url: &str| {
+        let scope = World::new(&crate::testing::agency(), "pm").scope();
+        scope.with_hosts(texts(hosts)).allows_host_of(url)
+    };
+    for (url, allowed) in [
+        ("https://docs.example", true),
+        ("https://docs.example/a?b", true),
+        ("https://DOCS.example?b", true),
+        ("https://docs.example#x", true),
+        ("http://docs.example/", false),
+        ("https://docs.example:444/", false),
+        ("https://a.docs.example/", false),
+        ("https://docs.example.evil.example/", false),
+        ("https://docs.example@evil.example/", false),
+        ("https://docs.example\\@evil.example/", false),
+        (" https://docs.example/", false),
+        ("", false),
+    ] {
+        assert_eq!(listed(&["docs.example"], url), allowed, "{url}");
+        assert!(listed(&["*"], url) && !listed(&[], url), "{url}");
+    }
+    let unrestricted = crate::scope::ToolScope::unrestricted([]);
+    assert!(unrestricted.allows_host_of("http://anything.example"));
 }

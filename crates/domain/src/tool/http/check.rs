@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{BodyFormat, HttpMethod, HttpTool, MAX_TIMEOUT_SECS};
 use crate::tool::catalogue::built_in;
 use crate::tool::checks::{MAX_DESCRIPTION, Problems};
-use crate::tool::template::ArgumentTemplate;
+use crate::tool::template::{ArgumentTemplate, CONTACT_PLACEHOLDERS};
 use crate::tool::{Risk, ToolProblem};
 
 /// The most bytes of the schema and of the body, as JSON.
@@ -152,7 +152,8 @@ impl HttpTool {
                 Ok(template) => template,
                 Err(error) => return problems.add(field, error.to_string()),
             };
-            for name in template.arguments() {
+            let of_call = |name: &&str| !CONTACT_PLACEHOLDERS.contains(name);
+            for name in template.arguments().filter(of_call) {
                 match arguments.iter().find(|(known, _)| known == name) {
                     None => {
                         problems.add(field, format!("`{{{name}}}` is not in `input.properties`"));

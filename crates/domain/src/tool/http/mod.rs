@@ -29,7 +29,7 @@ pub struct HttpTool {
     /// How bad a wrong call would be
     pub risk: Risk,
     /// `customer`: also in conversations with customers; `staff`: for the org's people only
-    #[serde(default = "staff")]
+    #[serde(default = "Audience::staff")]
     pub audience: Audience,
     #[serde(default)]
     pub method: HttpMethod,
@@ -201,10 +201,6 @@ impl HttpTool {
         }
         schema
     }
-}
-
-const fn staff() -> Audience {
-    Audience::Staff
 }
 
 const fn default_timeout_secs() -> u32 {

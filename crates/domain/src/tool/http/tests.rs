@@ -35,7 +35,7 @@ fn o18_a_definition_has_defaults() {
         (spec.risk, spec.reach, spec.output),
         (Risk::Read, Reach::External, Trust::Untrusted)
     );
-    assert_eq!((spec.audience, spec.price), (Some(Audience::Customer), Credits::ZERO));
+    assert_eq!((spec.audience, spec.price), (Audience::Customer, Credits::ZERO));
     assert_eq!((tool.timeout_secs, tool.idempotent), (20, false));
     assert_eq!(tool.schema()["type"], "object");
     let again: HttpTool = toml::from_str(&toml::to_string(&tool).unwrap()).unwrap();

@@ -3,6 +3,7 @@
 
 use ostler_channels::inbound::{InboundContent, InboundMessage};
 use ostler_domain::channel::Channel;
+use ostler_domain::contact::SenderProof;
 use ostler_domain::id::{AgentId, RecordId};
 use ostler_domain::org::Relation;
 use ostler_domain::session::key::{ConversationEntry, EntryPath, conversation_entry};
@@ -44,7 +45,12 @@ impl InboundReceiver {
         context: &BindingContext<'_>,
         inbound: &InboundMessage,
     ) -> Result<EntryPoint, StoreError> {
-        let owned = self.owned_org_relation(context, &inbound.from.identifier).await?;
+        let owned = match inbound.from.proof {
+            SenderProof::Proven => {
+                self.owned_org_relation(context, &inbound.from.identifier).await?
+            }
+            SenderProof::Unproven => None,
+        };
         let link = match &inbound.content {
             InboundContent::Command { name, payload } if name == "start" => {
                 Some(payload.as_deref().and_then(|payload| parse_deep_link(&context.view, payload)))

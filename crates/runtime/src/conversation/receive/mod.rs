@@ -255,6 +255,7 @@ impl InboundReceiver {
                 identifier: from.identifier,
                 name: from.name,
                 locale: from.locale,
+                proof: from.proof,
             },
             named_agent: entry_point.agent,
             provider_id: message_id,

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use ostler_channels::inbound::{InboundContent, InboundMessage, InboundPart};
 use ostler_channels::outbound::{FileContents, OutboundMessage, SendContext, TextFormat};
 use ostler_domain::audit::AuditActor;
-use ostler_domain::contact::normalize_email;
+use ostler_domain::contact::{SenderProof, normalize_email};
 use ostler_domain::human::escalation::is_resume_command;
 use ostler_domain::id::{NoticeId, OrgId, SessionId, UserId};
 use ostler_domain::message::MessagePart;
@@ -96,13 +96,16 @@ enum TeamAction {
 }
 
 impl InboundReceiver {
-    /// Handles a message from a chat of the org's people. Returns `None` if it is not one, or
-    /// not meant as a request.
+    /// Handles a message from a chat of the org's people. Returns `None` if it is not one, if
+    /// nothing proves who sent it, or if it is not meant as a request.
     pub(super) async fn receive_from_team(
         &self,
         context: &BindingContext<'_>,
         inbound: &InboundMessage,
     ) -> Result<Option<InboundOutcome>, StoreError> {
+        if inbound.from.proof == SenderProof::Unproven {
+            return Ok(None);
+        }
         if let InboundContent::Press { data, callback_id } = &inbound.content
             && let Some(notice) = parse_acknowledgement(data)
         {

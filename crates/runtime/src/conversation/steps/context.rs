@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use ostler_domain::contact::SenderProof;
 use ostler_domain::id::ContactId;
 use ostler_domain::prompt::knowledge::token_budget;
 use ostler_domain::session::key::Peer;
 use ostler_store::StoreError;
 
 use crate::assembly::documents::{DocumentSearch, LoadedDocument};
+use crate::conversation::input::Input;
 use crate::conversation::run::Run;
-use crate::conversation::run_context::RunContext;
+use crate::conversation::run_context::{ReceivedMessage, RunContext};
 use crate::conversation::trace::Trace;
 use crate::org_view::AgentView;
 use crate::records::session::Session;
@@ -30,11 +32,17 @@ pub(crate) async fn run(
     Ok(documents)
 }
 
-/// Returns the contact of a session. It is looked up once; later turns keep it.
+/// Returns the proven contact of a session, if everything that is answered now comes from a
+/// proven sender. It is looked up once; later turns keep it.
 pub(crate) async fn recognize_contact(
     context: &RunContext<'_>,
     session: &Session,
+    input: &Input<'_>,
 ) -> Result<Option<ContactId>, StoreError> {
+    let is_unproven = |one: &ReceivedMessage| one.message.from.proof == SenderProof::Unproven;
+    if input.messages.iter().any(is_unproven) {
+        return Ok(None);
+    }
     if session.contact.is_some() {
         return Ok(session.contact);
     }

@@ -68,7 +68,7 @@ async fn find_org_of(operator: &Operator, org: Option<&str>, agent: &str) -> any
 }
 
 fn explanation(explained: &SessionScope, session: Option<String>) -> Explanation {
-    let position = &explained.agent.position;
+    let position = explained.agent.position.facing(explained.session.audience());
     let tools = explained.scope.tools().iter();
     Explanation {
         agent: explained.agent.agent.display_name.clone(),

@@ -31,6 +31,7 @@ pub(super) fn explain(
         .ok_or_else(|| anyhow!("the org of `{}` is missing", agent.agent.slug))?;
     let session = session.map(|name| find_session(world, org, name)).transpose()?;
     let scope = scope(world, agent, org, session)?;
+    let audience = session.map_or(agent.usual_audience(), |session| session.tools.audience);
     let budget = turn_budget(session);
     let no_errors = ErrorState::default();
     let facts = GateFacts {
@@ -54,7 +55,7 @@ pub(super) fn explain(
         org: org.name.clone(),
         session: session.map(|session| session.name.clone()),
         business_layer: agent.position.business_layer,
-        guarded_as_business_layer: agent.position.guardrail_layer,
+        guarded_as_business_layer: agent.position.guardrail_layer_for(audience),
         tools: tools.map(|tool| ToolReport::new(tool, org, |name| decide(name, &facts))).collect(),
         unavailable,
     })
@@ -102,7 +103,7 @@ fn scope(
     session: Option<&WorldSession>,
 ) -> anyhow::Result<ToolScope> {
     let settings = tool_settings(world, org)?;
-    let fresh = SessionTools::new(Channel::Webchat);
+    let fresh = SessionTools::new(Channel::Webchat, agent.usual_audience());
     let facts = ScopeFacts {
         platform: &world.platform,
         org: OrgTools {

@@ -91,7 +91,7 @@ impl OrgRules {
         let Some((agent, position)) = self.agents.get(&agent) else {
             return ToolScope::unrestricted([]);
         };
-        let session = SessionTools::new(channel.clone()).for_audience(audience);
+        let session = SessionTools::new(channel.clone(), audience);
         let facts = ScopeFacts {
             platform: &self.platform,
             org: OrgTools {
