@@ -190,7 +190,12 @@ impl App {
         let (store, channels, clock) =
             (self.store.clone(), self.channels.clone(), deps.clock.clone());
         let (receiver, deltas) = (self.receiver(), deps.deltas.clone());
-        Server::new(ServerDeps { store, operations, receiver, channels, deltas, clock })
+        let public_url = match &self.update_mode {
+            UpdateMode::Webhook(url) => Some(url.trim_end_matches('/').to_owned()),
+            UpdateMode::Polling => None,
+        };
+        let deps = ServerDeps { store, operations, receiver, channels, deltas, clock, public_url };
+        Server::new(deps)
     }
 }
 

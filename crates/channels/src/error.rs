@@ -31,8 +31,10 @@ pub enum ReceiveError {
         "the time of the signature is too far from now; sign when sending, and check the clock"
     )]
     StaleTimestamp,
-    #[error("the visitor's token has expired; request a new one")]
+    #[error("the visitor's token or ticket has expired; request a new one")]
     TokenExpired,
+    #[error("the proof of the address has expired; the page's server has to make a new one")]
+    ProofExpired,
     #[error("the body cannot be read: {0}")]
     BadBody(String),
     /// Holds the limit in bytes.

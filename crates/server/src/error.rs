@@ -150,7 +150,7 @@ impl From<ReceiveError> for ApiError {
             ReceiveError::Unsigned(_)
             | ReceiveError::BadSignature
             | ReceiveError::StaleTimestamp => ProblemCode::BadSignature,
-            ReceiveError::TokenExpired => ProblemCode::Unauthorized,
+            ReceiveError::TokenExpired | ReceiveError::ProofExpired => ProblemCode::Unauthorized,
             ReceiveError::BadBody(_) => ProblemCode::BadRequest,
             ReceiveError::TooLarge(_) => ProblemCode::TooLarge,
             ReceiveError::InboundDisabled(_) => ProblemCode::NotFound,

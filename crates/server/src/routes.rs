@@ -39,6 +39,7 @@ fn chat_routes(server: &Server) -> Router<Server> {
     Router::new()
         .route("/", get(chat::page::show))
         .route("/visitors", post(chat::visitors::create).options(chat::cors::preflight))
+        .route("/tickets", post(chat::tickets::create).options(chat::cors::preflight))
         .route("/messages", post(chat::messages::post).options(chat::cors::preflight))
         .route("/events", get(chat::events::follow).options(chat::cors::preflight))
         .route("/files/{blob}", get(chat::files::read))

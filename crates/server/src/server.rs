@@ -43,6 +43,8 @@ pub struct ServerDeps {
     /// Text that agents are streaming.
     pub deltas: Deltas,
     pub clock: Clock,
+    /// The URL under which browsers reach the server, without a slash at its end.
+    pub public_url: Option<String>,
 }
 
 /// An HTTP server. Cheap to clone.

@@ -1,13 +1,17 @@
 //! Visitors of a web chat.
 
+use ostler_channels::BindingConfig;
+use ostler_channels::connection::ChannelConnection;
 use ostler_domain::channel::Channel;
 use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::session::guided::{
     InterviewCompletion, InterviewPhase, InterviewQuestion, InterviewTemplate,
 };
+use ostler_runtime::deps::Clock;
+use serde_json::json;
 
 use super::{Online, problem};
-use crate::support::{ECHO, WEBCHAT, lenient_settings};
+use crate::support::{ECHO, ORG, WEBCHAT, lenient_settings};
 
 const HELLO: &str = "
 delay: 100ms
@@ -189,10 +193,71 @@ async fn a_visitor_token_gives_access_to_its_own_conversation_only() {
     assert_eq!(texts, ["what did she say", "About what did she say: yes."]);
     let url = online.url(&format!("/chat/{WEBCHAT}/events"));
     let forged = format!("{rosa}x");
+    let tickets = online.url(&format!("/chat/{WEBCHAT}/tickets"));
     for token in ["", "nonsense", &forged] {
-        let refused = online.http.get(&url).query(&[("token", token)]).send().await.unwrap();
+        let refused = online.http.get(&url).query(&[("ticket", token)]).send().await.unwrap();
         assert_eq!(problem(refused).await, (401, "unauthorized".into()), "{token}");
+        let refused = online.http.post(&tickets).bearer_auth(token).send().await.unwrap();
+        assert_eq!(problem(refused).await.0, 401, "{token}");
         assert_eq!(problem(online.post(token, "9", "hi").await).await.0, 401);
+    }
+    // S10: a token is not accepted in a URL.
+    let in_url = online.http.get(&url).query(&[("ticket", &rosa)]).send().await.unwrap();
+    assert_eq!(problem(in_url).await.0, 401);
+    let in_url = online.http.get(&url).query(&[("token", &rosa)]).send().await.unwrap();
+    assert_eq!(in_url.status().as_u16(), 400);
+}
+
+/// S10: the URL of a file is absolute and carries a ticket for this file; a visitor reads the
+/// files of their own conversation only.
+#[tokio::test(flavor = "multi_thread")]
+async fn s10_a_visitor_reads_files_of_their_own_conversation_only() {
+    let online = Online::new(ECHO).await;
+    let (rosa, eve) = (online.visitor().await, online.visitor().await);
+    let mut page = online.listen(&rosa, None).await;
+    let file = json!({"name": "a.txt", "media_type": "text/plain", "content": "aGk="});
+    let body = json!({"id": "1", "text": "look", "files": [file]});
+    let post = online.http.post(online.url(&format!("/chat/{WEBCHAT}/messages")));
+    assert_eq!(post.bearer_auth(&rosa).json(&body).send().await.unwrap().status(), 202);
+    let message = page.message().await;
+    let url = format!("http:{}", message.data["files"][0]["url"].as_str().unwrap());
+    assert!(url.starts_with(&format!("{}/chat/{WEBCHAT}/files/blb_", online.base)), "{url}");
+    assert!(!url.contains(&rosa), "the token is in no URL");
+    let get = async |url: &str| online.http.get(url).send().await.unwrap();
+    assert_eq!(get(&url).await.text().await.unwrap(), "hi");
+
+    let (path, ticket) = url.split_once("?ticket=").unwrap();
+    assert_eq!(get(path).await.status().as_u16(), 400);
+    let stream_ticket = online.ticket(&rosa).await;
+    for other in [rosa.as_str(), &stream_ticket, &format!("{ticket}x"), ""] {
+        let refused = get(&format!("{path}?ticket={other}")).await;
+        assert_eq!(problem(refused).await.0, 401, "{other}");
+    }
+    // Eve has a ticket that is valid for this file, but it is not in her conversation.
+    online.post(&eve, "1", "hello").await;
+    let binding = ostler_testkit::binding(WEBCHAT, Channel::Webchat);
+    let (settings, secret) = (String::new(), Some("env:CHAT".parse().unwrap()));
+    let config = BindingConfig { org: ORG, binding, settings, secret };
+    let ChannelConnection::Webchat(chat) = online.channels.open(&config).unwrap() else { panic!() };
+    let now = Clock::system().now();
+    let blob = path.rsplit('/').next().unwrap().parse().unwrap();
+    let hers = chat.file_ticket(&chat.verify_token(&eve, now).unwrap(), blob, now);
+    let refused = get(&format!("{path}?ticket={hers}")).await;
+    assert_eq!(problem(refused).await, (404, "not_found".into()));
+}
+
+/// S10: without a list, only pages of the server itself embed the chat.
+#[tokio::test(flavor = "multi_thread")]
+async fn s10_the_own_host_is_the_default_origin() {
+    let online = Online::new(ECHO).await;
+    let hello = |origin: String| {
+        let request = online.http.post(online.url(&format!("/chat/{WEBCHAT}/visitors")));
+        request.header("origin", origin).json(&json!({})).send()
+    };
+    assert_eq!(hello(online.base.clone()).await.unwrap().status(), 200);
+    for foreign in ["https://evil.example", "http://127.0.0.1:1", "null"] {
+        let refused = hello(foreign.to_owned()).await.unwrap();
+        assert_eq!(problem(refused).await, (403, "foreign_origin".into()), "{foreign}");
     }
 }
 

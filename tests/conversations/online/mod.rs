@@ -74,6 +74,7 @@ impl TeamRequestHandler for RefuseAll {
 /// An org with a running server.
 struct Online {
     scenario: Scenario,
+    channels: Channels,
     base: String,
     http: reqwest::Client,
     stop: watch::Sender<bool>,
@@ -106,8 +107,15 @@ impl Online {
             DeliveryWorker::new(store.clone(), channels.clone(), clock.clone(), options, bell);
         let deltas = scenario.worker.deps().deltas.clone();
         let operations = scenario.operations();
-        let server =
-            Server::new(ServerDeps { store, operations, receiver, channels, deltas, clock });
+        let server = Server::new(ServerDeps {
+            store,
+            operations,
+            receiver,
+            channels: channels.clone(),
+            deltas,
+            clock,
+            public_url: None,
+        });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = watch::channel(false);
@@ -120,7 +128,7 @@ impl Online {
             server.serve(listener, async { drop(three.wait_for(|stop| *stop).await) }).await;
         });
         let _ = rustls::crypto::ring::default_provider().install_default();
-        Self { scenario, base, http: reqwest::Client::new(), stop, running }
+        Self { scenario, channels, base, http: reqwest::Client::new(), stop, running }
     }
 
     /// Returns a client with this API key.

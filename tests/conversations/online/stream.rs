@@ -85,6 +85,14 @@ impl Online {
     /// Opens the stream of a visitor.
     pub(super) async fn listen(&self, token: &str, last: Option<&str>) -> Stream {
         let request = self.http.get(self.url(&format!("/chat/{WEBCHAT}/events")));
-        Stream::open(request.query(&[("token", token)]), last).await
+        let ticket = self.ticket(token).await;
+        Stream::open(request.query(&[("ticket", ticket)]), last).await
+    }
+
+    /// Returns a ticket for the stream of a visitor.
+    pub(super) async fn ticket(&self, token: &str) -> String {
+        let request = self.http.post(self.url(&format!("/chat/{WEBCHAT}/tickets")));
+        let answer: Value = request.bearer_auth(token).send().await.unwrap().json().await.unwrap();
+        answer["ticket"].as_str().unwrap().to_owned()
     }
 }

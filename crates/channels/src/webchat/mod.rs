@@ -13,8 +13,8 @@ use serde::Deserialize;
 
 pub use token::Visitor;
 pub use wire::{
-    UploadedFile, VisitorMessage, VisitorTokenRequest, VisitorTokenResponse, WebchatAuthor,
-    WebchatEvent, WebchatFile,
+    StreamTicketResponse, UploadedFile, VisitorMessage, VisitorTokenRequest, VisitorTokenResponse,
+    WebchatAuthor, WebchatEvent, WebchatFile,
 };
 
 use crate::error::OpenError;
@@ -38,7 +38,7 @@ const LAYOUT: PieceLayout = PieceLayout {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// The origins of pages that may embed the chat; all origins if it is empty.
+    /// The origins of pages that may embed the chat, besides the server's own.
     #[serde(default)]
     origins: Vec<String>,
 }
@@ -48,7 +48,8 @@ struct Settings {
 pub struct Webchat {
     binding: BindingId,
     origins: Vec<url::Origin>,
-    secret: ChannelSecret,
+    /// The first signs, each is accepted.
+    secrets: Vec<ChannelSecret>,
 }
 
 impl Webchat {
@@ -64,17 +65,25 @@ impl Webchat {
         let origins =
             settings.origins.iter().map(origin).collect::<Result<_, _>>().map_err(invalid)?;
         let secret = secret()?;
-        if secret.expose().len() < MIN_SECRET_BYTES {
-            let expected = "a random text of at least 32 characters";
+        let secrets: Vec<_> = secret.expose().split_whitespace().map(ChannelSecret::new).collect();
+        let is_short = |secret: &ChannelSecret| secret.expose().len() < MIN_SECRET_BYTES;
+        if secrets.is_empty() || secrets.iter().any(is_short) {
+            let expected = "a random text of at least 32 characters, or several such";
             return Err(OpenError::InvalidSecret { channel: "webchat".into(), expected });
         }
-        Ok(Self { binding, origins, secret })
+        Ok(Self { binding, origins, secrets })
     }
 
-    /// Returns whether pages of an origin may embed the chat.
-    pub fn allows_origin(&self, origin: &str) -> bool {
-        let is_listed = |url: url::Url| self.origins.contains(&url.origin());
-        self.origins.is_empty() || crate::settings::parse_http_url(origin).is_ok_and(is_listed)
+    /// Returns whether pages of an origin may embed the chat: those of the settings, and those
+    /// of the server's own hosts, such as `chat.example:8080`.
+    pub fn allows_origin(&self, origin: &str, own_hosts: &[&str]) -> bool {
+        let Ok(url) = crate::settings::parse_http_url(origin) else { return false };
+        let host = match (url.host_str(), url.port()) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            (host, _) => host.unwrap_or_default().to_owned(),
+        };
+        let is_own = own_hosts.iter().any(|own| own.eq_ignore_ascii_case(&host));
+        is_own || self.origins.contains(&url.origin())
     }
 
     pub(crate) fn pieces(&self, message: &OutboundMessage) -> Vec<MessagePiece> {

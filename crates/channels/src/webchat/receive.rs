@@ -145,9 +145,19 @@ mod tests {
     }
 
     #[test]
-    fn only_listed_origins_may_embed_the_chat() {
-        assert!(chat().allows_origin("https://bella.example"));
-        assert!(!chat().allows_origin("https://evil.example"));
-        assert!(!chat().allows_origin("null"));
+    fn s10_only_listed_origins_and_the_own_host_may_embed_the_chat() {
+        let own = ["chat.example", "127.0.0.1:7470"];
+        for (origin, allowed) in [
+            ("https://bella.example", true),
+            ("https://chat.example", true),
+            ("http://127.0.0.1:7470", true),
+            ("https://evil.example", false),
+            ("https://bella.example:444", false),
+            ("https://chat.example.evil.example", false),
+            ("http://127.0.0.1:7471", false),
+            ("null", false),
+        ] {
+            assert_eq!(chat().allows_origin(origin, &own), allowed, "{origin}");
+        }
     }
 }

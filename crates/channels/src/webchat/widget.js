@@ -5,13 +5,13 @@
  * data-binding   the binding of the chat
  * data-title     the text on the button and above the chat
  * data-open      "true" to open the chat with the page
- * data-email, data-proof
+ * data-email, data-proof, data-expires
  *                the visitor's address and its proof by the page's own server
  */
 (() => {
   "use strict";
   const script = document.currentScript;
-  const { binding, title = "Chat", open, email, proof } = script.dataset;
+  const { binding, title = "Chat", open, email, proof, expires } = script.dataset;
   const base = `${new URL(script.src).origin}/chat/${encodeURIComponent(binding)}`;
   const storageKey = `ostler:${binding}:${email || ""}`;
   const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -129,7 +129,7 @@
   const json = { "content-type": "application/json" };
   let token = localStorage.getItem(storageKey);
   const requestToken = async () => {
-    const body = JSON.stringify(email ? { email, proof } : {});
+    const body = JSON.stringify(email ? { email, proof, expires: Number(expires) } : {});
     ({ token } = await call("visitors", { method: "POST", headers: json, body }));
     localStorage.setItem(storageKey, token);
   };
@@ -159,15 +159,27 @@
     }
   };
 
-  const eventsUrl = () => `${base}/events?token=${encodeURIComponent(token)}`;
+  /* An EventSource cannot send headers, and a token does not belong in a URL: a ticket
+     that expires within a minute opens the stream. Throws if there is none. */
+  let lastEvent = "";
+  const eventsUrl = async () => {
+    const headers = { authorization: `Bearer ${token}` };
+    const { ticket } = await call("tickets", { method: "POST", headers });
+    const after = lastEvent && `&after=${encodeURIComponent(lastEvent)}`;
+    return `${base}/events?ticket=${encodeURIComponent(ticket)}${after}`;
+  };
 
   let events = null;
-  const listen = () => {
+  let opening = 0;
+  const listen = async () => {
     if (events) events.close();
-    /* An EventSource cannot send headers, so the token is in the URL. It reconnects
-       by itself and continues after the last event. */
-    events = new EventSource(eventsUrl());
-    events.onmessage = ({ data }) => {
+    events = null;
+    const turn = opening += 1;
+    const url = await eventsUrl().catch((error) => { if (turn === opening) retry(error.status); });
+    if (!url || turn !== opening) return;
+    events = new EventSource(url);
+    events.onmessage = ({ data, lastEventId }) => {
+      if (lastEventId) lastEvent = lastEventId;
       const event = JSON.parse(data);
       if (event.type === "message") { state.textContent = ""; showMessage(event); }
       if (event.type === "delta") appendDraft(event);
@@ -182,22 +194,17 @@
       if (!events || events.readyState !== EventSource.CLOSED) return;
       events = null;
       /* Leaving the page also closes the stream, but then this never runs. */
-      setTimeout(recover, 1000);
+      setTimeout(resume, 1000);
     };
   };
 
-  /* Runs when the stream was closed and does not reconnect. The token, and the
-     conversation with it, is forgotten only if the server rejects it. */
-  const recover = async () => {
-    if (events || !token) return;
-    const aborter = new AbortController();
-    const status = await fetch(eventsUrl(), { signal: aborter.signal })
-      .then((response) => response.status, () => 0);
-    aborter.abort();
-    if (events || !token) return;
-    if (status === 200) listen();
-    else if (status === 401) { token = null; localStorage.removeItem(storageKey); }
-    else setTimeout(recover, 5000);
+  /* Opens the stream again, with a new ticket. */
+  const resume = () => { if (!events && token) listen(); };
+
+  /* The token, and the conversation with it, is forgotten only if the server rejects it. */
+  const retry = (status) => {
+    if (status === 401) { token = null; localStorage.removeItem(storageKey); }
+    else setTimeout(resume, 5000);
   };
 
   const toggle = (visible) => {

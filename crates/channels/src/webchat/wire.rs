@@ -15,15 +15,24 @@ pub struct VisitorTokenRequest {
     /// The visitor's address, if the page's own server knows it.
     #[serde(default)]
     pub email: Option<String>,
-    /// The signature of the address by the page's own server.
+    /// The signature of the address and of `expires` by the page's own server.
     #[serde(default)]
     pub proof: Option<String>,
+    /// When the proof expires, in seconds since 1970; at most a day ahead.
+    #[serde(default)]
+    pub expires: Option<i64>,
 }
 
 /// The response with a visitor's token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VisitorTokenResponse {
     pub token: String,
+}
+
+/// The response with a ticket for a stream.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamTicketResponse {
+    pub ticket: String,
 }
 
 /// A message of a visitor.

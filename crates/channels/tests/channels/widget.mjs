@@ -36,10 +36,14 @@ const sources = [];
 // The first message is lost on the network, the second has an expired token.
 const responses = [{ status: 200, body: { token: "t1" } }, null, { status: 401 },
   { status: 200, body: { token: "t2" } }, { status: 202, body: { id: "1" } }];
-// The status of the stream when the widget checks why it ended.
-const streams = [503, 200, 401];
+// The answers to requests for tickets: two streams begin, one begins again at the second
+// try, and then the token is rejected.
+const tickets = [200, 200, 503, 200, 401];
 const fetch = async (url, { headers, body }) => {
-  if (url.includes("/events?")) return { status: streams.shift() };
+  if (url.endsWith("/tickets")) {
+    const status = tickets.shift();
+    return { ok: status < 300, status, json: async () => ({ ticket: `for ${headers.authorization}` }) };
+  }
   requests.push({ url, authorization: headers.authorization, body: JSON.parse(body) });
   const response = responses.shift();
   if (!response) throw new TypeError("the network is down");
@@ -78,7 +82,8 @@ const message = {
   text: "**Sì** <img src=x> [menu](https://x.it) [no](javascript:x)",
   buttons: [[{ label: "Prenota", press: "book:1" }]],
 };
-const receive = (event) => sources.at(-1).onmessage({ data: JSON.stringify(event) });
+await new Promise(setImmediate);
+const receive = (event) => sources.at(-1).onmessage({ data: JSON.stringify(event), lastEventId: event.id ?? "" });
 const log = body.find((element) => element.attributes.role === "log");
 const visible = () => log.children.map((child) => child.text);
 const drafts = [];
@@ -100,6 +105,6 @@ for (let twice = 0; twice < 2; twice += 1) {
   sources.at(-1).onerror();
   const left = [...storage.values()];
   await settle();
-  ended.push({ left, settled: [...storage.values()], streams: sources.length });
+  ended.push({ left, settled: [...storage.values()], streams: sources.length, url: sources.at(-1).url });
 }
 console.log(JSON.stringify({ requests, left: input.value, events, drafts, shown, ended }));

@@ -38,7 +38,8 @@ fn a_visitor_sends_messages_and_sees_replies() {
     assert_eq!(requests[1]["authorization"], "Bearer t1");
     assert_eq!(requests[4]["authorization"], "Bearer t2");
     assert_eq!(seen["left"], "");
-    let events = "https://ostler.example/chat/bnd_1/events?token=";
+    // S10: the token is in no URL.
+    let events = "https://ostler.example/chat/bnd_1/events?ticket=for%20Bearer%20";
     assert_eq!(seen["events"], json!([format!("{events}t1"), format!("{events}t2")]));
     assert_eq!(seen["drafts"], json!(["Sal", "", "S", "Sì"]));
     let shown =
@@ -50,8 +51,9 @@ fn a_visitor_sends_messages_and_sees_replies() {
 #[test]
 fn the_token_is_forgotten_only_if_it_is_rejected() {
     let ended = run_widget()["ended"].clone();
-    let retained = json!({"left": ["t2"], "settled": ["t2"], "streams": 3});
-    let rejected = json!({"left": ["t2"], "settled": [], "streams": 3});
+    let url = "https://ostler.example/chat/bnd_1/events?ticket=for%20Bearer%20t2&after=m1";
+    let retained = json!({"left": ["t2"], "settled": ["t2"], "streams": 3, "url": url});
+    let rejected = json!({"left": ["t2"], "settled": [], "streams": 3, "url": url});
     assert_eq!(ended, json!([retained, rejected]));
 }
 

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use ostler_api::problem::ProblemCode;
 use ostler_channels::BindingConfig;
 use ostler_channels::connection::ChannelConnection;
+use ostler_channels::error::ReceiveError;
 use ostler_channels::webchat::{Visitor, Webchat};
 use ostler_domain::id::{BindingId, OrgId};
 use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
@@ -24,6 +25,8 @@ pub(crate) struct OpenChat {
     pub(crate) org: OrgId,
     pub(crate) binding: BindingId,
     chat: Webchat,
+    /// The absolute URL of the chat, without a scheme if the server does not know its own.
+    pub(crate) url: String,
 }
 
 impl OpenChat {
@@ -31,15 +34,22 @@ impl OpenChat {
         &self.chat
     }
 
-    /// Returns the conversation of the visitor with this token.
-    pub(crate) fn conversation_key(&self, token: &str, now: Timestamp) -> Result<ConversationKey> {
-        let Visitor { identifier } = self.chat.verify_token(token, now).map_err(|error| {
-            ApiError::new(ProblemCode::Unauthorized, format!("{error}; request a new token"))
-        })?;
-        let (org, binding) = (self.org, self.binding);
-        let (peer, entry) = (Peer::Person(identifier), ConversationEntry::Customer);
-        Ok(ConversationKey { org, binding, peer, entry })
+    /// Returns the visitor with this token.
+    pub(crate) fn visitor(&self, token: &str, now: Timestamp) -> Result<Visitor> {
+        self.chat.verify_token(token, now).map_err(unauthorized)
     }
+
+    /// Returns the conversation of a visitor.
+    pub(crate) fn conversation_key(&self, visitor: &Visitor) -> ConversationKey {
+        let (org, binding) = (self.org, self.binding);
+        let peer = Peer::Person(visitor.identifier.clone());
+        ConversationKey { org, binding, peer, entry: ConversationEntry::Customer }
+    }
+}
+
+/// Returns the problem of a token or ticket that is not accepted.
+pub(crate) fn unauthorized(error: ReceiveError) -> ApiError {
+    ApiError::new(ProblemCode::Unauthorized, error.to_string())
 }
 
 /// Middleware: rejects pages that may not embed the chat.
@@ -51,7 +61,9 @@ pub(crate) async fn check_origin(
 ) -> Response {
     let binding = params.iter().find(|(name, _)| *name == "binding").map(|(_, value)| value);
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let chat = match open_chat(&server, binding.unwrap_or_default(), origin.as_ref()).await {
+    let host = request_host(&request);
+    let opened = open_chat(&server, binding.unwrap_or_default(), origin.as_ref(), &host).await;
+    let chat = match opened {
         Ok(chat) => chat,
         Err(error) => return error.into_response(),
     };
@@ -67,6 +79,7 @@ async fn open_chat(
     server: &Server,
     binding: &str,
     origin: Option<&HeaderValue>,
+    host: &str,
 ) -> Result<OpenChat> {
     let id: BindingId = body::parse_id(binding, "chat")?;
     let (org, stored) = match server.deps.store.binding(id).await {
@@ -82,11 +95,25 @@ async fn open_chat(
     let ChannelConnection::Webchat(chat) = server.deps.channels.open(&config)? else {
         return Err(ApiError::not_found("chat"));
     };
-    let allowed = |origin: &HeaderValue| origin.to_str().is_ok_and(|text| chat.allows_origin(text));
+    let public = server.deps.public_url.as_deref().unwrap_or_default();
+    let own = [host, public.split_once("://").map_or(public, |(_, host)| host)];
+    let allowed =
+        |origin: &HeaderValue| origin.to_str().is_ok_and(|text| chat.allows_origin(text, &own));
     if origin.is_some_and(|origin| !allowed(origin)) {
         return Err(ApiError::new(ProblemCode::ForeignOrigin, "this page may not embed the chat"));
     }
-    Ok(OpenChat { org, binding: id, chat })
+    let url = match public {
+        "" => format!("//{host}/chat/{id}"),
+        public => format!("{public}/chat/{id}"),
+    };
+    Ok(OpenChat { org, binding: id, chat, url })
+}
+
+/// Returns the host that a request is addressed to.
+fn request_host(request: &Request) -> String {
+    let header = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let authority = request.uri().authority().map(|authority| authority.as_str());
+    header.or(authority).unwrap_or_default().to_owned()
 }
 
 /// Lets the page's browser read the response.

@@ -16,7 +16,7 @@ use axum::response::Response;
 use axum::response::sse::Event as Sent;
 use ostler_channels::connection::ChannelConnection;
 use ostler_channels::outbound::{OutboundMessage, TextFormat};
-use ostler_channels::webchat::{WebchatAuthor, WebchatEvent};
+use ostler_channels::webchat::{Visitor, WebchatAuthor, WebchatEvent};
 use ostler_domain::id::{AgentId, ConversationId, MessageId, RunId, SessionId};
 use ostler_domain::session::key::{ConversationKey, Peer};
 use ostler_runtime::deltas::{Delta, DeltaContent};
@@ -30,7 +30,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 
-use super::cors::OpenChat;
+use super::cors::{OpenChat, unauthorized};
 use crate::body::QueryParams;
 use crate::error::Result;
 use crate::event_tail::LogSignal;
@@ -48,28 +48,34 @@ const POLL_INTERVAL: Duration = Duration::from_secs(10);
 /// Reconnection delay of the page.
 const RECONNECT_DELAY: Duration = Duration::from_secs(2);
 
-/// The visitor's token. An `EventSource` cannot send a header.
+/// A ticket for the stream, and the last event that the page has seen. An `EventSource` sends
+/// no header, except its own last event when it reconnects by itself.
 #[derive(Deserialize)]
-pub(crate) struct TokenQuery {
-    token: String,
+pub(crate) struct StreamQuery {
+    ticket: String,
+    #[serde(default)]
+    after: Option<String>,
 }
 
 pub(crate) async fn follow(
     State(server): State<Server>,
     Extension(chat): Extension<OpenChat>,
-    QueryParams(query): QueryParams<TokenQuery>,
+    QueryParams(query): QueryParams<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let key = chat.conversation_key(&query.token, server.deps.clock.now())?;
+    let visitor = chat.chat().verify_stream_ticket(&query.ticket, server.deps.clock.now());
+    let visitor = visitor.map_err(unauthorized)?;
+    let key = chat.conversation_key(&visitor);
     // Subscribe before the first read, so that no message is missed.
     let (signals, deltas) = (server.tails.subscribe(chat.org), server.deps.deltas.follow());
     let seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
+    let seen = seen.or(query.after.as_deref());
     let from = seen.and_then(parse_cursor).map_or(TranscriptStart::Newest, TranscriptStart::After);
     let stream = VisitorStream {
         server: server.clone(),
         connection: ChannelConnection::Webchat(chat.chat().clone()),
-        files_path: format!("/chat/{}/files", chat.binding),
-        token: query.token,
+        chat,
+        visitor,
         key,
         from,
         conversation: None,
@@ -108,8 +114,8 @@ struct ShownDraft {
 struct VisitorStream {
     server: Server,
     connection: ChannelConnection,
-    files_path: String,
-    token: String,
+    chat: OpenChat,
+    visitor: Visitor,
     key: ConversationKey,
     from: TranscriptStart,
     /// Set once the conversation exists.
@@ -278,8 +284,10 @@ impl VisitorStream {
             reply_to: None,
             email_thread: None,
         };
+        let now = self.server.deps.clock.now();
         let url = |file: &ostler_domain::message::Attachment| {
-            format!("{}/{}?token={}", self.files_path, file.blob, self.token)
+            let ticket = self.chat.chat().file_ticket(&self.visitor, file.blob, now);
+            format!("{}/files/{}?ticket={ticket}", self.chat.url, file.blob)
         };
         // The web chat takes a message in one piece; an empty message has none.
         for piece in self.connection.pieces(&outbound) {

@@ -8,15 +8,15 @@ use ostler_domain::id::BlobId;
 use ostler_domain::message::MediaType;
 use serde::Deserialize;
 
-use super::cors::OpenChat;
+use super::cors::{OpenChat, unauthorized};
 use crate::body::{self, QueryParams};
 use crate::error::{ApiError, Result};
 use crate::server::Server;
 
-/// The visitor's token. An image on a page cannot send a header.
+/// A ticket for the file. An image on a page cannot send a header.
 #[derive(Deserialize)]
-pub(crate) struct TokenQuery {
-    token: String,
+pub(crate) struct TicketQuery {
+    ticket: String,
 }
 
 /// Media types that a browser shows without running anything.
@@ -26,10 +26,12 @@ pub(crate) async fn read(
     State(server): State<Server>,
     Extension(chat): Extension<OpenChat>,
     Path((_, blob)): Path<(String, String)>,
-    QueryParams(query): QueryParams<TokenQuery>,
+    QueryParams(query): QueryParams<TicketQuery>,
 ) -> Result<Response> {
-    let key = chat.conversation_key(&query.token, server.deps.clock.now())?;
     let blob: BlobId = body::parse_id(&blob, "file")?;
+    let now = server.deps.clock.now();
+    let visitor = chat.chat().verify_file_ticket(&query.ticket, blob, now);
+    let key = chat.conversation_key(&visitor.map_err(unauthorized)?);
     let store = server.deps.store.org(chat.org);
     if !store.conversation_uses_blob(&key, blob).await? {
         return Err(ApiError::not_found("file"));

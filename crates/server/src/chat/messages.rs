@@ -20,14 +20,15 @@ pub(crate) async fn post(
     let (head, body) = request.into_parts();
     let now = server.deps.clock.now();
     // Checked before a large body is read.
-    chat.conversation_key(bearer(&head.headers), now)?;
+    chat.visitor(bearer(&head.headers), now)?;
     let body = server.bodies.read(body, MAX_BODY_BYTES).await?;
     let receiver = &server.deps.receiver;
     let receipt = receiver.receive_webhook(chat.binding, &head.headers, body.bytes).await?;
     Ok((StatusCode::ACCEPTED, Json(receipt.into())))
 }
 
-fn bearer(headers: &axum::http::HeaderMap) -> &str {
+/// Returns the token of a request.
+pub(super) fn bearer(headers: &axum::http::HeaderMap) -> &str {
     let header = headers.get(axum::http::header::AUTHORIZATION);
     let text = header.and_then(|value| value.to_str().ok());
     text.and_then(|text| text.strip_prefix("Bearer ")).unwrap_or_default()

@@ -6,6 +6,7 @@ pub(crate) mod events;
 pub(crate) mod files;
 pub(crate) mod messages;
 pub(crate) mod page;
+pub(crate) mod tickets;
 pub(crate) mod visitors;
 
 use axum::http::header;
