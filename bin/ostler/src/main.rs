@@ -19,7 +19,9 @@ mod pdf;
 mod random;
 mod screen;
 mod secrets;
+mod server_threads;
 mod stream_preview;
+mod thread_modes;
 mod tool_set;
 mod world;
 

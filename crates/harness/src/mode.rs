@@ -6,6 +6,8 @@ use std::sync::Arc;
 use ostler_engine::tool::Tool;
 use serde_json::Value;
 
+use crate::shipped::ModeAccess;
+
 /// An agent: instructions and tools.
 #[derive(Clone)]
 pub struct HarnessAgent {
@@ -14,12 +16,18 @@ pub struct HarnessAgent {
     pub instructions: String,
     /// Its own tools, besides those of the harness.
     pub tools: Vec<Arc<dyn Tool>>,
+    pub access: ModeAccess,
 }
 
 impl HarnessAgent {
     /// Creates an agent without tools of its own.
     pub fn new(name: impl Into<String>, instructions: impl Into<String>) -> Self {
-        Self { name: name.into(), instructions: instructions.into(), tools: Vec::new() }
+        Self {
+            name: name.into(),
+            instructions: instructions.into(),
+            tools: Vec::new(),
+            access: ModeAccess::All,
+        }
     }
 
     /// Adds a tool.

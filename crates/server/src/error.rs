@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ostler_api::problem::{PROBLEM_MEDIA_TYPE, Problem, ProblemCode};
 use ostler_channels::error::{OpenError, ReceiveError};
+use ostler_harness::HarnessError;
 use ostler_runtime::conversation::receive::InboundError;
 use ostler_runtime::operations::{OperationError, WorkflowRefused};
 use ostler_store::StoreError;
@@ -138,6 +139,36 @@ impl From<OperationError> for ApiError {
             | OperationError::Agent(_)
             | OperationError::Empty(_) => ProblemCode::Invalid,
             OperationError::AgentChange(_) => ProblemCode::Forbidden,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<HarnessError> for ApiError {
+    fn from(error: HarnessError) -> Self {
+        let code = match &error {
+            HarnessError::UnknownThread(_) => return Self::not_found("thread"),
+            HarnessError::ThreadInUse { .. } => ProblemCode::InUse,
+            HarnessError::NoThread | HarnessError::ThreadLost => ProblemCode::Conflict,
+            HarnessError::Busy
+            | HarnessError::NothingToResume
+            | HarnessError::AskNotOpen(_)
+            | HarnessError::NoWorkspace => ProblemCode::NotNow,
+            HarnessError::QueueFull(_) => ProblemCode::TooMany,
+            HarnessError::NoCredits => ProblemCode::NoCredits,
+            HarnessError::UnknownMode(_)
+            | HarnessError::UnknownModel(_)
+            | HarnessError::ModelNotReady { .. }
+            | HarnessError::UnknownSubagent(_)
+            | HarnessError::OtherKindOfAsk { .. }
+            | HarnessError::InvalidArguments(_)
+            | HarnessError::InvalidState(_)
+            | HarnessError::EmptyMessage => ProblemCode::Invalid,
+            HarnessError::Store(_) => {
+                let HarnessError::Store(error) = error else { return Self::internal(&error) };
+                return error.into();
+            }
+            _ => return Self::internal(&error),
         };
         Self::new(code, error.to_string())
     }

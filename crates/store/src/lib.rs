@@ -137,7 +137,7 @@ pub use tenancy::policies::PolicyVersion;
 pub use tenancy::users::{Membership, User, UserAccount};
 pub use threads::commit::{JournalEntry, JournalKind, ThreadCommit, ThreadEvents};
 pub use threads::lease::{ThreadClaim, ThreadLease};
-pub use threads::{NewThread, StoredThread, StoredThreadMessage, ThreadCopy};
+pub use threads::{NewThread, StoredThread, StoredThreadMessage, ThreadCopy, ThreadPlace};
 pub use workflows::claim::{ClaimedWorkflow, WorkflowAttempt, WorkflowLease};
 pub use workflows::commit::{WorkflowCommit, WorkflowLeaseAction, WorkflowWait};
 pub use workflows::events::PublishOutcome;

@@ -43,6 +43,7 @@ mod secrets;
 mod send;
 mod session_view;
 mod subagents;
+mod threads;
 mod tools_explain;
 mod workflow;
 

@@ -7,8 +7,9 @@ mod permissions;
 mod state;
 mod threads;
 
-pub use control::MessageInput;
+pub use control::{MessageInput, StartedTurn};
 pub use modes::ModelScope;
+pub use threads::read_messages;
 
 use std::marker::PhantomData;
 use std::sync::{Arc, RwLock};
@@ -20,11 +21,13 @@ use ostler_workspace::undo::RestoreReport;
 use crate::clock;
 use crate::config::{HarnessBuilder, HarnessConfig};
 use crate::error::{ConfigError, HarnessError};
-use crate::event::{EventHub, Subscription};
+use crate::event::{CurrentEvents, EventHub, Subscription};
 use crate::heartbeat::{HeartbeatHandler, Heartbeats};
 use crate::permissions::HarnessPermissions;
 use crate::request::HarnessRequestContext;
-use crate::session::{ApprovalResponse, Core, CurrentModel, OpenAsk, PlanResponse, Session};
+use crate::session::{
+    ApprovalResponse, Core, CurrentModel, OpenAsk, PlanResponse, Session, TurnStatus,
+};
 use crate::state::{HarnessStateSchema, YOLO};
 use crate::thread::HarnessThread;
 use crate::usage::TokenUsage;
@@ -142,6 +145,11 @@ impl<S> Harness<S> {
         Subscription::new(self.core.hub.clone(), self.core.clone(), Some((thread, id)))
     }
 
+    /// Returns what is going on, for a reader that joins late.
+    pub fn current_events(&self) -> CurrentEvents {
+        self.core.hub.current()
+    }
+
     /// Answers a call that needs approval, by the id of the call.
     pub async fn respond_to_tool_approval(
         &self,
@@ -206,6 +214,22 @@ impl<S> Harness<S> {
     /// Stops all heartbeats and calls the shutdown of each.
     pub async fn stop_heartbeats(&self) {
         self.core.heartbeats.stop_all().await;
+    }
+
+    /// Lets go of the thread without ending its turn: questions stay open, and a turn that
+    /// was answering is interrupted. The process that opens the thread next continues it.
+    pub async fn suspend(&self) -> Result<(), HarnessError> {
+        let _control = self.core.control.lock().await;
+        self.stop_heartbeats().await;
+        let mut session = self.core.session.lock().await;
+        let Some(thread) = session.thread.take() else { return Ok(()) };
+        if let TurnStatus::Running(running) = &thread.turn {
+            running.task.abort();
+            let mut done = running.done.clone();
+            while done.changed().await.is_ok() {}
+        }
+        self.core.close_workspace();
+        self.core.release_thread(thread).await
     }
 
     /// Aborts the turn, stops the heartbeats and lets go of the thread.

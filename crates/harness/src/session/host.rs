@@ -19,6 +19,7 @@ use ostler_store::{JournalEntry, JournalKind, ThreadCommit, ThreadLease};
 use serde_json::{Map, Value, json};
 
 use super::open::StoredOutcome;
+use super::reservation::TurnReservation;
 use super::{Asks, Core, lost};
 use crate::clock;
 use crate::error::HarnessError;
@@ -36,6 +37,8 @@ pub(super) struct TurnHost {
     pub(super) lease: ThreadLease,
     pub(super) asks: Asks,
     pub(super) extensions: Extensions,
+    /// What the ledger of the org holds for the turn.
+    pub(super) reservation: Option<TurnReservation>,
     progress: Mutex<Progress>,
     /// Whether a question came up that is not stored yet.
     unstored_ask: AtomicBool,
@@ -78,6 +81,7 @@ impl TurnHost {
             lease,
             asks: Asks::default(),
             extensions,
+            reservation: None,
             progress: Mutex::new(Progress { next_seq, draft: None, usage }),
             unstored_ask: AtomicBool::new(false),
         }
@@ -266,8 +270,11 @@ impl Host for TurnHost {
         self.core.commit(self.lease, change).await.map_err(lost)
     }
 
-    async fn top_up(&self, _: Credits) -> Credits {
-        Credits::ZERO
+    async fn top_up(&self, more: Credits) -> Credits {
+        match &self.reservation {
+            Some(reservation) => reservation.top_up(more).await,
+            None => Credits::ZERO,
+        }
     }
 
     fn on_event(&self, path: &AgentPath, event: &TurnEvent) {

@@ -8,6 +8,7 @@ mod context;
 mod control;
 mod events;
 mod exports;
+mod ledger;
 mod memory;
 mod modes;
 mod permissions;

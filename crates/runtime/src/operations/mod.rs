@@ -33,10 +33,12 @@ mod queue_work;
 mod session_change;
 mod sessions;
 mod set_up;
+mod settings;
 mod souls;
 pub mod sweep;
 mod takeover;
 mod team_requests;
+mod threads;
 mod tool_test;
 mod tools;
 mod unknown_outcomes;
@@ -77,6 +79,7 @@ pub use queue_teams::{QueueBacklog, TeamRole};
 pub use queue_work::WorkItem;
 pub use sessions::SessionDetail;
 pub use takeover::Takeover;
+pub use threads::ThreadAccess;
 pub use tools::{OrgToolSet, ToolChange};
 
 /// The result of an operation.

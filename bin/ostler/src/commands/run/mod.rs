@@ -17,11 +17,10 @@ use anyhow::Context as _;
 use clap::Args;
 use ostler_domain::id::ThreadId;
 use ostler_domain::money::Credits;
-use ostler_domain::tool::ToolCategory;
 use ostler_engine::tool::Tool;
 use ostler_harness::{
-    AskEvent, EventKind, Harness, HarnessAgent, HarnessError, HarnessMode, NoState,
-    PermissionPolicy, PermissionRules, Subscription, TurnOutcome, WorkspaceSource, open_storage,
+    AskEvent, Budget, EventKind, Harness, HarnessError, ModeDefinition, NoState, Subscription,
+    TurnOutcome, WorkspaceSource, open_storage,
 };
 use ostler_workspace::sandbox::{HelperProgram, SandboxOptions};
 use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
@@ -32,12 +31,12 @@ use tokio::task::JoinHandle;
 use self::output::RunOutput;
 use super::args::OutputArgs;
 use crate::config::keys;
+use crate::installation::Installation;
+use crate::server_threads::reading_is_allowed;
+use crate::thread_modes;
 
 /// The exit code of a program that was ended by Ctrl-C.
 const INTERRUPTED_EXIT_CODE: i32 = 130;
-/// What an agent in plan mode reads after the system prompt.
-const PLAN_INSTRUCTIONS: &str = "Do not change anything yet. Find out what you need, then submit \
-                                 a plan with submit_plan and wait for its approval.";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -69,7 +68,8 @@ pub(crate) struct RunArgs {
     /// or, without one, in ~/.local/share/ostler]
     #[arg(long, value_name = "FILE")]
     threads: Option<PathBuf>,
-    /// Mode: `build` answers and acts, `plan` submits a plan first
+    /// Mode: `build` answers and acts, `plan` submits a plan first, `chat` changes nothing;
+    /// ostler.toml may have others
     #[arg(long, value_name = "NAME", default_value = "build")]
     mode: String,
     /// Model, as provider/model; `ostler model ls` lists models [default: the one in
@@ -99,9 +99,9 @@ pub(crate) struct RunArgs {
     /// Do not offer the tool that reads web pages
     #[arg(long)]
     no_web: bool,
-    /// System prompt
-    #[arg(long, value_name = "TEXT", default_value = "You are a helpful agent. Answer briefly.")]
-    system: String,
+    /// System prompt [default: the instructions of the mode]
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
     /// Credit limit; 100 credits are one dollar
     #[arg(long, value_name = "N", default_value_t = 100)]
     credits: u64,
@@ -174,24 +174,17 @@ async fn build(
     };
     let tool_names: Vec<_> = tools.iter().map(|tool| tool.definition().spec.name.clone()).collect();
     let subagents = subagents::load(args, &tool_names)?;
-    // Tools that only read are allowed; all others need an answer.
-    let permissions = PermissionRules {
-        categories: [(ToolCategory::Read, PermissionPolicy::Allow)].into(),
-        ..PermissionRules::default()
-    };
-    let plan = format!("{}\n\n{PLAN_INSTRUCTIONS}", args.system);
     let default_model = model.name().to_owned();
-    let mode = |id: &str, name: &str, system: &str| {
-        HarnessMode::new(id, name, HarnessAgent::new(id, system)).default_model(&default_model)
-    };
+    let modes = modes(args, &default_model)?;
     let mut builder = Harness::<NoState>::builder("run", storage)
         .models(Arc::new(model))
-        .mode(mode("build", "Build", &args.system).default_mode())
-        .mode(mode("plan", "Plan", &plan))
-        .permission_rules(permissions)
+        .permission_rules(reading_is_allowed())
         .initial_state(json!({"yolo": args.yes}))
-        .budget(Credits::new(args.credits))
+        .budget(Budget::Thread(Credits::new(args.credits)))
         .turn_timeout(Duration::from_secs(args.timeout));
+    for mode in modes {
+        builder = builder.mode(mode.into());
+    }
     for tool in tools {
         builder = builder.tool(tool);
     }
@@ -202,6 +195,24 @@ async fn build(
         builder = builder.subagent(subagent);
     }
     Ok(builder.build()?)
+}
+
+/// Returns the modes of the installation, with the prompt and the model of the arguments.
+fn modes(args: &RunArgs, model: &str) -> anyhow::Result<Vec<ModeDefinition>> {
+    let installation = Installation::find_optional(args.home.as_deref())?;
+    let mut modes = thread_modes::modes(&installation)?;
+    for mode in &mut modes {
+        if let Some(system) = &args.system {
+            mode.instructions = match &*mode.id {
+                "plan" => format!("{system}\n\n{}", mode.instructions).into(),
+                _ => system.clone().into(),
+            };
+        }
+        if mode.model.is_none() || args.model.is_some() || args.script.is_some() {
+            mode.model = Some(model.to_owned());
+        }
+    }
+    Ok(modes)
 }
 
 /// Opens the folder that the agent works in.
