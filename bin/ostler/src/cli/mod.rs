@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::commands::acp::AcpArgs;
 use crate::commands::agent::AgentCommand;
 use crate::commands::apply::ApplyArgs;
 use crate::commands::approval::ApprovalCommand;
@@ -210,6 +211,8 @@ Examples:
     Bench(BenchArgs),
     /// Answer one prompt with a model and tools; every call passes the gate
     Run(RunArgs),
+    /// Be the agent of an editor, over the Agent Client Protocol on stdio
+    Acp(AcpArgs),
     /// Imitate a model provider: answer HTTP requests from a script
     MockModel(MockModelArgs),
 }

@@ -1,5 +1,6 @@
 //! The commands: one file or folder per command, with its arguments and its code.
 
+pub(crate) mod acp;
 pub(crate) mod agent;
 pub(crate) mod apply;
 pub(crate) mod approval;
@@ -26,6 +27,7 @@ pub(crate) mod integration;
 mod json;
 pub(crate) mod key;
 pub(crate) mod knowledge;
+mod local_agent;
 pub(crate) mod mcp;
 pub(crate) mod member;
 pub(crate) mod migrate;
@@ -68,6 +70,7 @@ use crate::cli::{Cli, Command};
 /// Runs a command and returns its exit code.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
+        Command::Acp(args) => block_on(acp::run(args)),
         Command::Run(args) => return block_on(run::run(&args)),
         Command::Workflow(command) => return block_on(workflow::run(&command)),
         Command::Doctor(args) => return block_on(doctor::run(&args)),

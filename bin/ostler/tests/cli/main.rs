@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "tests and their helpers may panic")]
 
+mod acp;
 mod agent_view;
 mod apply;
 mod at_terminal;
