@@ -131,7 +131,9 @@ fn hand_over(
     finished: &FinishedTurn,
     effect: TeamEffect,
 ) -> Option<NextAction> {
-    let available = finished.record.harness.credit_budget.turn.tightest_limit().0;
+    // What is left for the colleague after this turn.
+    let limit = finished.record.harness.credit_budget.turn.tightest_limit().0;
+    let available = limit.saturating_sub(finished.credits());
     let (view, from) = (&context.view, agent.agent.id);
     let handed_over = team::hand_over(
         view,
@@ -144,7 +146,10 @@ fn hand_over(
     );
     if let Err(refused) = handed_over {
         tracing::warn!(run_id = %context.run_id, error = %refused, "handoff refused after the turn");
-        return None;
+        if !send_turn_text(context, run, agent, finished, Purpose::Talk) {
+            apologize(context, run, &refused.to_string());
+        }
+        return Some(NextAction::Finish(RunOutcome::Failed { why: refused.to_string() }));
     }
     if let Some(team) = &mut run.session.team
         && !team.budget.per_agent.contains_key(&from)
