@@ -30,6 +30,7 @@ mod ordering;
 mod org_tools;
 mod people;
 mod pipeline;
+mod protected_agents;
 #[path = "../../crates/channels/tests/channels/real_servers.rs"]
 mod real_servers;
 mod receive;

@@ -20,7 +20,7 @@ const MAY_USE: [(&str, &[&str]); 8] = [
 ];
 
 /// Modules that every room may use, and what each of them may use.
-const SHARED: [(&str, &[&str]); 14] = [
+const SHARED: [(&str, &[&str]); 15] = [
     ("faults", &[]),
     ("ids", &[]),
     ("outage_log", &[]),
@@ -33,6 +33,7 @@ const SHARED: [(&str, &[&str]); 14] = [
     ("run_error", &["records"]),
     ("running_turns", &["org_view", "records"]),
     ("change_audit", &["ids", "records"]),
+    ("workers", &["ids", "records"]),
     ("pending_commit", &["ids", "records"]),
     ("inbox", &["faults", "ids", "records"]),
 ];

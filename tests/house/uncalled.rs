@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::metadata::root;
 
 /// Functions without a caller, and what they wait for.
-const WAITING: [(&str, &str); 19] = [
+const WAITING: [(&str, &str); 18] = [
     ("check_delegation", "business layers"),
     ("check_instruction", "business layers"),
     ("escalation_target", "business layers"),
@@ -17,7 +17,6 @@ const WAITING: [(&str, &str); 19] = [
     ("may_create_sub_org", "business layers"),
     ("decide_proposal", "souls"),
     ("propose_promotion", "souls"),
-    ("workers_to_archive", "workers of templates"),
     ("may_dispatch", "plans of queue agents"),
     ("group_order", "parallel agents in a run"),
     ("next_agent_in_run", "parallel agents in a run"),

@@ -27,6 +27,7 @@
 //! | [`deltas`] | the text that agents are writing at the moment |
 //! | [`channel_binding`] | bindings in the form that channels take |
 //! | [`run_error`] | why a run failed |
+//! | `workers` | workers of templates: assigning, creating and archiving them |
 //! | `change_audit` | audit entries of the changes that agents' tools make, and notices about them |
 //! | `pending_commit` | messages, events and notices that are committed together |
 //! | `faults`, `ids`, `outage_log` | crash points for tests, new ids, logging an outage once |
@@ -54,4 +55,5 @@ pub mod run_error;
 pub mod running_turns;
 pub mod team;
 pub mod toolbox;
+mod workers;
 pub mod workflow;

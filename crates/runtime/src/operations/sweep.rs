@@ -2,6 +2,9 @@
 //! handle it, and frees what was left behind. It decides nothing; any number of processes
 //! may sweep at the same time.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use ostler_domain::id::{OrgId, SessionId};
@@ -15,6 +18,7 @@ use crate::deps::Clock;
 use crate::inbox::{Doorbell, new_inbox_entry};
 use crate::outage_log::OutageLog;
 use crate::records::entry::InboxEntry;
+use crate::workers::archive_idle_workers;
 
 /// How many rows are handled at once.
 const PAGE: u32 = 500;
@@ -22,6 +26,9 @@ const PAGE: u32 = 500;
 /// The usual interval of sweeps. Sessions may end a little late; escalation mails should
 /// not.
 pub const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How often the workers of templates are looked at.
+const WORKER_CHECK_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
 /// How long the response to an idempotent request is kept.
 const RESPONSE_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
@@ -33,6 +40,8 @@ pub struct SweepReport {
     pub sessions: u64,
     /// Approvals that expired.
     pub approvals: u64,
+    /// Idle workers of templates that were archived.
+    pub workers: u64,
     /// Expired reservations that were returned.
     pub reservations: u64,
     /// Costs of turns that were applied to their accounts.
@@ -50,6 +59,8 @@ pub struct Sweeper {
     clock: Clock,
     bell: Doorbell,
     interval: Duration,
+    /// When the workers of templates are looked at next, in milliseconds.
+    next_worker_check: Arc<AtomicI64>,
 }
 
 impl Sweeper {
@@ -57,7 +68,8 @@ impl Sweeper {
     pub fn for_worker(worker: &Worker, interval: Duration) -> Self {
         let deps = worker.deps();
         let (store, clock) = (deps.store.clone(), deps.clock.clone());
-        Self { store, clock, bell: worker.bell().clone(), interval }
+        let (bell, next_worker_check) = (worker.bell().clone(), Arc::default());
+        Self { store, clock, bell, interval, next_worker_check }
     }
 
     /// Sweeps periodically until it is stopped.
@@ -86,6 +98,7 @@ impl Sweeper {
         let report = SweepReport {
             sessions: failure.or_zero(self.tick_sessions(self.clock.now()).await),
             approvals: failure.or_zero(self.expire_approvals().await),
+            workers: failure.or_zero(self.archive_workers(self.clock.now()).await),
             reservations: failure
                 .or_zero(store.sweep_reservations().await.map(|all| all.len() as u64)),
             settlements: failure.or_zero(store.apply_settlements().await),
@@ -119,6 +132,20 @@ impl Sweeper {
             }
             last = page.pop();
         }
+    }
+
+    /// Archives idle workers of every org, every few minutes.
+    async fn archive_workers(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let (due, next) = (now.as_millis(), (now + WORKER_CHECK_INTERVAL).as_millis());
+        if self.next_worker_check.load(Relaxed) > due {
+            return Ok(0);
+        }
+        self.next_worker_check.store(next, Relaxed);
+        let mut archived = 0;
+        for org in self.store.orgs().await? {
+            archived += archive_idle_workers(self.store.org(org.id), now).await?;
+        }
+        Ok(archived)
     }
 
     async fn expire_approvals(&self) -> Result<u64, StoreError> {
