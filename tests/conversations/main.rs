@@ -37,6 +37,7 @@ mod receive;
 mod recovery;
 mod scope;
 mod sessions;
+mod soul_proposals;
 mod support;
 mod sweep;
 mod takeover;

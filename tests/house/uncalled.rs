@@ -8,14 +8,13 @@ use std::path::Path;
 use crate::metadata::root;
 
 /// Functions without a caller, and what they wait for.
-const WAITING: [(&str, &str); 18] = [
+const WAITING: [(&str, &str); 17] = [
     ("check_delegation", "business layers"),
     ("check_instruction", "business layers"),
     ("escalation_target", "business layers"),
     ("initial_agents", "business layers"),
     ("insight_target", "business layers"),
     ("may_create_sub_org", "business layers"),
-    ("decide_proposal", "souls"),
     ("propose_promotion", "souls"),
     ("may_dispatch", "plans of queue agents"),
     ("group_order", "parallel agents in a run"),

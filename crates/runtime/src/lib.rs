@@ -7,11 +7,12 @@
 //! |---|---|---|
 //! | [`assembly`] | assembling an agent for a turn: scope, prompt, history, credits, snapshot | |
 //! | [`team`] | handing a conversation to another agent or to a person, and back | assembly |
-//! | [`conversation`] | receiving messages and answering them, step by step | assembly, team |
+//! | [`agent_changes`] | what agents change about agents: soul proposals | |
+//! | [`conversation`] | receiving messages and answering them, step by step | assembly, team, agent_changes |
 //! | [`workflow`] | running durable workflows | assembly |
 //! | [`agents`] | agents on the message bus | |
 //! | [`delivery`] | sending outbox entries to channels and to the bus | agents |
-//! | [`operations`] | what operators do, and the sweeper | assembly, team, conversation, workflow, agents |
+//! | [`operations`] | what operators do, and the sweeper | assembly, team, agent_changes, conversation, workflow, agents |
 //! | [`bus_bridge`] | connecting a process to the buses of its installation | agents, conversation |
 //!
 //! Every room may use the modules below, which use no room:
@@ -34,6 +35,7 @@
 //!
 //! `tests/house/rooms.rs` fails on an arrow that is not in the first table.
 
+pub mod agent_changes;
 pub mod agents;
 pub mod assembly;
 pub mod bus_bridge;

@@ -134,6 +134,7 @@ impl From<OperationError> for ApiError {
             | OperationError::BadArguments { .. }
             | OperationError::BadResource(_)
             | OperationError::SoulVersion(_)
+            | OperationError::SoulProposal(_)
             | OperationError::NoSoul
             | OperationError::Email(_)
             | OperationError::Agent(_)

@@ -54,6 +54,8 @@ pub enum NoticeKind {
     ApprovalExpired,
     /// A call that a person approved did not do what was asked.
     ApprovedCallFailed,
+    /// A change of a soul needs a decision.
+    SoulProposal,
     /// A reply cannot be sent: its channel has no enabled binding any more.
     NoBinding,
     /// A call or a send may or may not have taken effect.
@@ -108,7 +110,8 @@ impl NoticeKind {
             | Self::Handoff
             | Self::ApprovalWanted
             | Self::ApprovalExpired
-            | Self::ApprovedCallFailed => 0,
+            | Self::ApprovedCallFailed
+            | Self::SoulProposal => 0,
         })
     }
 
@@ -136,6 +139,7 @@ impl NoticeKind {
             Self::ApprovalWanted => "A person has to decide on a call.",
             Self::ApprovalExpired => "A call was not decided in time.",
             Self::ApprovedCallFailed => "An approved call did not do what was asked.",
+            Self::SoulProposal => "A person has to decide on a change of an agent.",
             Self::UnknownOutcome => "It is unknown whether a call or a message took effect.",
             Self::WorkflowWaiting => "A workflow waits for a person.",
             Self::RefundRequested => "A person has to pay a refund.",
@@ -148,7 +152,8 @@ impl NoticeKind {
             Self::ApprovalWanted
             | Self::ApprovalExpired
             | Self::ApprovedCallFailed
-            | Self::RefundRequested => NoticeTopic::Approvals,
+            | Self::RefundRequested
+            | Self::SoulProposal => NoticeTopic::Approvals,
             Self::Escalation | Self::EscalationReminder | Self::EscalationUnanswered => {
                 NoticeTopic::Escalations
             }

@@ -52,7 +52,8 @@ fn agent(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
 
 fn autonomy(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
     let drafts = facts.agent.autonomy == AutonomyLevel::DraftOnly;
-    (drafts && !reads_or_controls(tool)).then_some(Removal::DraftOnly)
+    let may_draft = reads_or_controls(tool) || tool.role == ToolRole::Proposal;
+    (drafts && !may_draft).then_some(Removal::DraftOnly)
 }
 
 fn business_layer(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
@@ -62,7 +63,7 @@ fn business_layer(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
 fn session(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
     let session = facts.session;
     // Control tools, such as an escalation, stay available after failures.
-    if tool.role == ToolRole::Ordinary
+    if tool.role != ToolRole::Control
         && let Some(disabled) = session.disabled.get(&tool.name)
     {
         let (failures, since) = (disabled.failures, disabled.since);

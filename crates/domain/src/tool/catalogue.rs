@@ -17,6 +17,8 @@ pub const ESCALATE_TO_PARENT: ToolName = ToolName::from_static("escalate_to_pare
 pub const DELEGATE_TO_CHILD: ToolName = ToolName::from_static("delegate_to_child");
 /// Sends a learning to the agency.
 pub const SHARE_INSIGHT_UPWARD: ToolName = ToolName::from_static("share_insight_upward");
+/// Proposes a change of an agent's soul.
+pub const PROPOSE_SOUL_UPDATE: ToolName = ToolName::from_static("propose_soul_update");
 
 const SEND: Capability = Capability::SendExternalMessages;
 
@@ -57,7 +59,9 @@ pub fn built_in() -> Vec<ToolSpec> {
             .priced(2),
         write("update_org_settings", Management).requires_capability(Capability::ManageOrgSettings),
         write("update_agent", Management).requires_capability(Capability::ModifyAgents),
-        write("propose_soul_update", Management).requires_capability(Capability::SoulEvolution),
+        ToolSpec::write(PROPOSE_SOUL_UPDATE, Management)
+            .proposing()
+            .requires_capability(Capability::SoulEvolution),
         write("instruct_agent", Management),
         write("create_client_org", Agency).requires_capability(Capability::CreateSubOrgs),
         read("list_client_orgs", Agency),

@@ -107,6 +107,7 @@ fn histories() -> impl Strategy<Value = Vec<(Op, i64)>> {
 
 fn proposal() -> Proposal {
     Proposal {
+        reason: String::new(),
         id: ProposalId::from_u128(1),
         target: id(1),
         base_version: 1,

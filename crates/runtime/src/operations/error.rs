@@ -12,6 +12,7 @@ use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use ostler_domain::refund::RefundSettled;
 use ostler_domain::session::status::IllegalStatusChange;
 use ostler_domain::soul::NoSuchVersion;
+use ostler_domain::soul::proposal::ProposalRefused;
 use ostler_domain::team::TeamAssemblyRefused;
 use ostler_domain::tool::ToolProblem;
 use ostler_domain::workflow::StepName;
@@ -127,6 +128,8 @@ pub enum OperationError {
     AgentChange(#[from] AgentChangeRefused),
     #[error(transparent)]
     SoulVersion(#[from] NoSuchVersion),
+    #[error(transparent)]
+    SoulProposal(#[from] ProposalRefused),
     #[error("this agent has no soul yet")]
     NoSoul,
     #[error("no agent `{0}` in this organization")]

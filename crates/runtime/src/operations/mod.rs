@@ -34,6 +34,7 @@ mod refunds;
 mod session_change;
 mod sessions;
 mod set_up;
+mod soul_proposals;
 mod souls;
 pub mod sweep;
 mod takeover;
@@ -78,6 +79,7 @@ pub use queue_teams::{QueueBacklog, TeamRole};
 pub use queue_work::WorkItem;
 pub use refunds::{OrderRefund, SettledRefund};
 pub use sessions::SessionDetail;
+pub use soul_proposals::ProposalDetail;
 pub use takeover::Takeover;
 pub use tools::{OrgToolSet, ToolChange};
 

@@ -69,7 +69,7 @@ impl OrgOperations<'_> {
     }
 
     /// Returns what the actor is to an agent of this org that it changes.
-    async fn editor(&self) -> Result<Editor<'static>> {
+    pub(super) async fn editor(&self) -> Result<Editor<'static>> {
         let store = &self.inner().store;
         let orgs = store.orgs().await?;
         let platform = orgs.iter().find(|org| org.place == OrgPlace::Platform);

@@ -40,6 +40,8 @@ pub struct SweepReport {
     pub sessions: u64,
     /// Approvals that expired.
     pub approvals: u64,
+    /// Soul proposals that expired.
+    pub proposals: u64,
     /// Idle workers of templates that were archived.
     pub workers: u64,
     /// Expired reservations that were returned.
@@ -98,6 +100,8 @@ impl Sweeper {
         let report = SweepReport {
             sessions: failure.or_zero(self.tick_sessions(self.clock.now()).await),
             approvals: failure.or_zero(self.expire_approvals().await),
+            proposals: failure
+                .or_zero(store.expire_proposals(PAGE).await.map(|all| all.len() as u64)),
             workers: failure.or_zero(self.archive_workers(self.clock.now()).await),
             reservations: failure
                 .or_zero(store.sweep_reservations().await.map(|all| all.len() as u64)),

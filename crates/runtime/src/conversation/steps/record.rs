@@ -102,13 +102,15 @@ pub(crate) async fn run(
         has_checkpoint: context.has_checkpoint.load(Ordering::Relaxed),
         lease_action,
     };
+    let own_audit = commit.side_effects.audit.len();
     let store = &context.services.deps.store;
     crate::faults::point("before_commit");
     for _ in 0..MAX_COMMIT_ATTEMPTS {
         if !pending.effects.is_empty() {
             commit.changes = plan_effects(context, &pending.effects).await?;
-            commit.side_effects.audit =
-                audit_entries(context, &pending.effects, &commit.changes).await?;
+            let changes = audit_entries(context, &pending.effects, &commit.changes).await?;
+            commit.side_effects.audit.truncate(own_audit);
+            commit.side_effects.audit.extend(changes);
             let refunds = refund_notices(&commit.changes);
             commit.side_effects.notices.retain(|one| one.kind != NoticeKind::RefundRequested);
             commit.side_effects.notices.extend(refunds);

@@ -62,6 +62,13 @@ pub fn describe(notice: &NewNotice, data: &Value, names: &AgentNames) -> String 
             let call = format_call(tool(), &data["arguments"].to_string());
             format!("{} wants to call {call}", agent("agent"))
         }
+        NoticeKind::SoulProposal => {
+            format!(
+                "a change of the soul of {} waits for a decision{}",
+                agent("agent"),
+                because("reason")
+            )
+        }
         NoticeKind::ApprovedCallFailed => {
             let outcome = text(data, "outcome").unwrap_or("not done");
             format!("{what}: {outcome}{}", because("why"))
@@ -106,6 +113,7 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
             format!("{} was approved, but not called in time", tool())
         }
         NoticeKind::ApprovalExpired => "an approval expired before anyone decided".into(),
+        NoticeKind::SoulProposal => "a change of a soul waits for a decision".into(),
         NoticeKind::ApprovedCallFailed => {
             format!("the approved call of {} did not succeed", tool())
         }
@@ -134,6 +142,7 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
 fn next_command(notice: &NewNotice, data: &Value, org: &str) -> Option<String> {
     let command = match notice.kind {
         NoticeKind::ApprovalWanted => format!("approval approve {}", text(data, "approval")?),
+        NoticeKind::SoulProposal => format!("soul proposals show {}", text(data, "proposal")?),
         NoticeKind::DeadLetter | NoticeKind::DeadLetterAbandoned => "dead-letter ls".to_owned(),
         NoticeKind::UnknownOutcome if data["message"].is_string() => "dead-letter ls".to_owned(),
         NoticeKind::UnknownOutcome => "unknown-outcome ls".to_owned(),

@@ -13,6 +13,7 @@ use serde_json::json;
 
 pub(crate) use no_answer::{apologize, credits_exhausted, no_model, rate_limited};
 
+use crate::agent_changes;
 use crate::assembly::credits::FundsShortage;
 use crate::conversation::run::Run;
 use crate::conversation::run_context::{ReceivedMessage, RunContext};
@@ -106,6 +107,8 @@ pub(crate) fn run(
     let team_effects = TeamEffect::select(&finished.effects);
     let effects = finished.effects.iter().map(|effect| (agent.agent.id, effect.clone()));
     run.pending.effects.extend(effects);
+    let (view, by) = (&context.view, agent.agent.id);
+    agent_changes::store_effects(view, &mut run.pending, by, &finished.effects);
     let end = finished.record.end.clone();
     let next = match team_effects.into_iter().next() {
         Some(effect @ TeamEffect::TagIn { .. }) => {
