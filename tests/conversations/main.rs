@@ -7,6 +7,7 @@ mod agents_on_bus;
 mod approval_outcomes;
 mod approvals;
 mod audit;
+mod autonomy_growth;
 mod budgets;
 mod bus_bridge;
 mod channels;

@@ -8,14 +8,13 @@ use std::path::Path;
 use crate::metadata::root;
 
 /// Functions without a caller, and what they wait for.
-const WAITING: [(&str, &str); 17] = [
+const WAITING: [(&str, &str); 16] = [
     ("check_delegation", "business layers"),
     ("check_instruction", "business layers"),
     ("escalation_target", "business layers"),
     ("initial_agents", "business layers"),
     ("insight_target", "business layers"),
     ("may_create_sub_org", "business layers"),
-    ("propose_promotion", "souls"),
     ("may_dispatch", "plans of queue agents"),
     ("group_order", "parallel agents in a run"),
     ("next_agent_in_run", "parallel agents in a run"),

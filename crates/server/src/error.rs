@@ -135,6 +135,8 @@ impl From<OperationError> for ApiError {
             | OperationError::BadResource(_)
             | OperationError::SoulVersion(_)
             | OperationError::SoulProposal(_)
+            | OperationError::NoLevelProposal(_)
+            | OperationError::LevelChanged(_)
             | OperationError::NoSoul
             | OperationError::Email(_)
             | OperationError::Agent(_)

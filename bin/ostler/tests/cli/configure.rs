@@ -126,6 +126,10 @@ fn h08_a_soul_is_proposed_shown_and_approved() {
     assert!(demo.run(&["soul", "log", "gia", "--org", "bella"]).contains("proposal prp_"));
     let said = demo.error(&["soul", "proposals", "reject", id, "--org", "bella", "--reason", "no"]);
     assert!(said.contains("is not waiting for this any more"), "{said}");
+    let none = demo.run(&["agent", "promotion", "ls", "--org", "bella"]);
+    assert!(none.contains("no autonomy level waits"), "{none}");
+    let figures = demo.run(&["agent", "promotion", "review", "--org", "bella"]);
+    assert!(figures.contains("Gia: "), "{figures}");
 }
 
 /// O11: a policy change says before which agents gain or lose which tools.

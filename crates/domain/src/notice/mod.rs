@@ -56,6 +56,8 @@ pub enum NoticeKind {
     ApprovedCallFailed,
     /// A change of a soul needs a decision.
     SoulProposal,
+    /// Another autonomy level of an agent needs the owner's decision.
+    LevelProposal,
     /// A reply cannot be sent: its channel has no enabled binding any more.
     NoBinding,
     /// A call or a send may or may not have taken effect.
@@ -111,7 +113,8 @@ impl NoticeKind {
             | Self::ApprovalWanted
             | Self::ApprovalExpired
             | Self::ApprovedCallFailed
-            | Self::SoulProposal => 0,
+            | Self::SoulProposal
+            | Self::LevelProposal => 0,
         })
     }
 
@@ -139,7 +142,9 @@ impl NoticeKind {
             Self::ApprovalWanted => "A person has to decide on a call.",
             Self::ApprovalExpired => "A call was not decided in time.",
             Self::ApprovedCallFailed => "An approved call did not do what was asked.",
-            Self::SoulProposal => "A person has to decide on a change of an agent.",
+            Self::SoulProposal | Self::LevelProposal => {
+                "A person has to decide on a change of an agent."
+            }
             Self::UnknownOutcome => "It is unknown whether a call or a message took effect.",
             Self::WorkflowWaiting => "A workflow waits for a person.",
             Self::RefundRequested => "A person has to pay a refund.",
@@ -153,7 +158,8 @@ impl NoticeKind {
             | Self::ApprovalExpired
             | Self::ApprovedCallFailed
             | Self::RefundRequested
-            | Self::SoulProposal => NoticeTopic::Approvals,
+            | Self::SoulProposal
+            | Self::LevelProposal => NoticeTopic::Approvals,
             Self::Escalation | Self::EscalationReminder | Self::EscalationUnanswered => {
                 NoticeTopic::Escalations
             }

@@ -130,6 +130,12 @@ pub enum OperationError {
     SoulVersion(#[from] NoSuchVersion),
     #[error(transparent)]
     SoulProposal(#[from] ProposalRefused),
+    #[error(
+        "no other autonomy level of `{0}` waits for a decision; see `ostler agent promotion ls`"
+    )]
+    NoLevelProposal(String),
+    #[error("the autonomy level of `{0}` was changed meanwhile; reject the proposal")]
+    LevelChanged(String),
     #[error("this agent has no soul yet")]
     NoSoul,
     #[error("no agent `{0}` in this organization")]

@@ -22,6 +22,7 @@ pub mod explain;
 mod integrations;
 mod keys;
 mod knowledge;
+mod levels;
 mod models;
 mod notices;
 mod people;

@@ -113,6 +113,11 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
             format!("{} was approved, but not called in time", tool())
         }
         NoticeKind::ApprovalExpired => "an approval expired before anyone decided".into(),
+        NoticeKind::LevelProposal => {
+            let level = |name: &str| text(data, name).unwrap_or("another level").to_owned();
+            let slug = text(data, "slug").unwrap_or("an agent");
+            format!("{slug} could be {} instead of {}", level("to"), level("from"))
+        }
         NoticeKind::SoulProposal => "a change of a soul waits for a decision".into(),
         NoticeKind::ApprovedCallFailed => {
             format!("the approved call of {} did not succeed", tool())
@@ -142,6 +147,7 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
 fn next_command(notice: &NewNotice, data: &Value, org: &str) -> Option<String> {
     let command = match notice.kind {
         NoticeKind::ApprovalWanted => format!("approval approve {}", text(data, "approval")?),
+        NoticeKind::LevelProposal => "agent promotion ls".to_owned(),
         NoticeKind::SoulProposal => format!("soul proposals show {}", text(data, "proposal")?),
         NoticeKind::DeadLetter | NoticeKind::DeadLetterAbandoned => "dead-letter ls".to_owned(),
         NoticeKind::UnknownOutcome if data["message"].is_string() => "dead-letter ls".to_owned(),
