@@ -23,6 +23,7 @@ mod first_org;
 mod handoff;
 mod identity;
 mod knowledge;
+mod layers;
 mod notices;
 mod online;
 mod operations;

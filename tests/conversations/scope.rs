@@ -150,6 +150,7 @@ async fn b12_b20_profile_and_autonomy_narrow_the_scope() {
         tools,
         [
             "escalate_to_human",
+            "escalate_to_parent",
             "export_contacts",
             "get_form_responses",
             "list_events",

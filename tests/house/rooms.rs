@@ -8,14 +8,15 @@ use crate::metadata::root;
 use crate::words::sources;
 
 /// Each room and the rooms it may use.
-const MAY_USE: [(&str, &[&str]); 8] = [
+const MAY_USE: [(&str, &[&str]); 9] = [
     ("assembly", &[]),
     ("team", &["assembly"]),
-    ("conversation", &["assembly", "team"]),
+    ("hierarchy", &[]),
+    ("conversation", &["assembly", "team", "hierarchy"]),
     ("workflow", &["assembly"]),
     ("agents", &[]),
     ("delivery", &["agents"]),
-    ("operations", &["assembly", "team", "conversation", "workflow", "agents"]),
+    ("operations", &["assembly", "team", "hierarchy", "conversation", "workflow", "agents"]),
     ("bus_bridge", &["agents", "conversation"]),
 ];
 

@@ -30,6 +30,7 @@ pub(crate) fn build(
     tools.extend(ostler_tools::catalogue::web_tools(&Fetcher::public()?));
     tools.extend(ostler_tools::catalogue::unsplash_tools(&Unsplash::new(store.clone(), unsplash)?));
     tools.extend(ostler_runtime::team::tools(live));
+    tools.extend(ostler_runtime::hierarchy::tools(live));
     let tools = ToolSet::new(tools)?;
     let mut org_tools = org_tools(installation)?;
     if let Some(refunds) = tools.get("refund_payment") {
@@ -44,9 +45,11 @@ pub(crate) fn build(
 
 /// Returns the names of all built-in tools of this program.
 pub(crate) fn built_in_names() -> BTreeSet<ToolName> {
-    let team = ostler_runtime::team::tools(&RunningTurns::default());
-    let team = team.iter().map(|tool| tool.definition().spec.name.clone());
-    ostler_tools::catalogue::specs().map(|spec| spec.name).chain(team).collect()
+    let live = RunningTurns::default();
+    let mut tools = ostler_runtime::team::tools(&live);
+    tools.extend(ostler_runtime::hierarchy::tools(&live));
+    let names = tools.iter().map(|tool| tool.definition().spec.name.clone());
+    ostler_tools::catalogue::specs().map(|spec| spec.name).chain(names).collect()
 }
 
 /// Builds the registry of the tools that orgs define.

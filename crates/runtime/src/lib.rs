@@ -7,11 +7,12 @@
 //! |---|---|---|
 //! | [`assembly`] | assembling an agent for a turn: scope, prompt, history, credits, snapshot | |
 //! | [`team`] | handing a conversation to another agent or to a person, and back | assembly |
-//! | [`conversation`] | receiving messages and answering them, step by step | assembly, team |
+//! | [`hierarchy`] | issues, delegations, insights and instructions between business layers | |
+//! | [`conversation`] | receiving messages and answering them, step by step | assembly, team, hierarchy |
 //! | [`workflow`] | running durable workflows | assembly |
 //! | [`agents`] | agents on the message bus | |
 //! | [`delivery`] | sending outbox entries to channels and to the bus | agents |
-//! | [`operations`] | what operators do, and the sweeper | assembly, team, conversation, workflow, agents |
+//! | [`operations`] | what operators do, and the sweeper | assembly, team, hierarchy, conversation, workflow, agents |
 //! | [`bus_bridge`] | connecting a process to the buses of its installation | agents, conversation |
 //!
 //! Every room may use the modules below, which use no room:
@@ -43,6 +44,7 @@ pub mod delivery;
 pub mod deltas;
 pub mod deps;
 mod faults;
+pub mod hierarchy;
 mod ids;
 pub mod inbox;
 pub mod operations;

@@ -103,6 +103,7 @@ impl From<OperationError> for ApiError {
             OperationError::Workflow(_) => ProblemCode::Invalid,
             OperationError::Escalation(_)
             | OperationError::Refund(_)
+            | OperationError::Exchange(_)
             | OperationError::Status(_)
             | OperationError::NoTool(_)
             | OperationError::ToolUnavailable { .. }
@@ -137,6 +138,8 @@ impl From<OperationError> for ApiError {
             | OperationError::NoSoul
             | OperationError::Email(_)
             | OperationError::Agent(_)
+            | OperationError::NoRoute(_)
+            | OperationError::MissingField(_)
             | OperationError::Empty(_) => ProblemCode::Invalid,
             OperationError::AgentChange(_) => ProblemCode::Forbidden,
         };

@@ -60,6 +60,7 @@ pub use contacts::identifiers::ContactResolution;
 pub use contacts::merge::MergeCounts;
 pub use contacts::privacy::{ContactExport, ExportedItem, PersonalDataCounts, PersonalDataKind};
 pub use contacts::records::Record;
+pub use contacts::shared_records::{SharedFollowUp, SharedRecordChange};
 pub use contacts::visitors::ChannelVisitor;
 pub use conversation::approvals::{ApprovalVerdict, DecisionFollowUp, StoredApproval};
 pub use conversation::checkpoint::{Checkpoint, OpenCheckpoint};

@@ -19,10 +19,14 @@ pub(crate) mod delegation;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod escalation;
+mod exchange;
 pub(crate) mod export;
 pub(crate) mod harness;
 pub(crate) mod init;
+pub(crate) mod insight;
+pub(crate) mod instruction;
 pub(crate) mod integration;
+pub(crate) mod issue;
 mod json;
 pub(crate) mod key;
 pub(crate) mod knowledge;
@@ -34,6 +38,7 @@ pub(crate) mod model;
 pub(crate) mod notice;
 pub(crate) mod operator;
 pub(crate) mod org;
+pub(crate) mod org_delegation;
 pub(crate) mod pdf_text;
 pub(crate) mod permission;
 pub(crate) mod plan;
@@ -105,6 +110,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Migrate(args) => block_on(migrate::run(&args)),
         Command::MockModel(args) => block_on(mock_model::run(&args)),
         Command::Notice(command) => block_on(notice::run(&command)),
+        Command::Issue(command) => block_on(issue::run(&command)),
+        Command::OrgDelegation(command) => block_on(org_delegation::run(&command)),
+        Command::Insight(command) => block_on(insight::run(&command)),
+        Command::Instruction(command) => block_on(instruction::run(&command)),
         Command::Plan(command) => block_on(plan::run(&command)),
         Command::Policy(command) => block_on(policy::run(&command)),
         Command::Prune(args) => block_on(prune::run(&args)),

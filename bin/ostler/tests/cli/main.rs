@@ -18,6 +18,7 @@ mod doctor;
 mod init;
 mod invalid_world;
 mod knowledge;
+mod layers;
 mod listings;
 mod manual;
 mod member;

@@ -62,6 +62,16 @@ pub enum NoticeKind {
     WorkflowWaiting,
     /// An agent asked for a refund that a person has to pay.
     RefundRequested,
+    /// An agent one business layer below sent an issue.
+    IssueRaised,
+    /// An issue that an agent sent was resolved or dismissed.
+    IssueSettled,
+    /// The agency or the platform delegated work.
+    DelegationReceived,
+    /// A client completed or rejected delegated work.
+    DelegationAnswered,
+    /// The PM gave an agent an instruction.
+    Instruction,
 }
 
 /// How soon a person has to know.
@@ -108,7 +118,12 @@ impl NoticeKind {
             | Self::Handoff
             | Self::ApprovalWanted
             | Self::ApprovalExpired
-            | Self::ApprovedCallFailed => 0,
+            | Self::ApprovedCallFailed
+            | Self::IssueRaised
+            | Self::IssueSettled
+            | Self::DelegationReceived
+            | Self::DelegationAnswered
+            | Self::Instruction => 0,
         })
     }
 
@@ -139,6 +154,11 @@ impl NoticeKind {
             Self::UnknownOutcome => "It is unknown whether a call or a message took effect.",
             Self::WorkflowWaiting => "A workflow waits for a person.",
             Self::RefundRequested => "A person has to pay a refund.",
+            Self::IssueRaised => "An agent sent an issue.",
+            Self::IssueSettled => "An issue that you sent is settled.",
+            Self::DelegationReceived => "Work was delegated to your organization.",
+            Self::DelegationAnswered => "A client answered your delegation.",
+            Self::Instruction => "The PM gave you an instruction.",
         }
     }
 
@@ -166,6 +186,11 @@ impl NoticeKind {
             Self::UnknownOutcome => NoticeTopic::UnknownOutcomes,
             Self::WorkflowWaiting => NoticeTopic::Workflows,
             Self::Handoff => NoticeTopic::Handoffs,
+            Self::IssueRaised
+            | Self::IssueSettled
+            | Self::DelegationReceived
+            | Self::DelegationAnswered
+            | Self::Instruction => NoticeTopic::Organizations,
         }
     }
 

@@ -60,10 +60,12 @@ impl OrgOperations<'_> {
             documents: &[],
             team: None,
             instructions: &[],
+            waiting: &[],
             notices: &[],
             unavailable: &[],
             resolution: None,
             previous_summary: None,
+            can_escalate: true,
             testing: false,
         }))
     }

@@ -7,6 +7,7 @@ use ostler_domain::time::{Timestamp, Window};
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Statement, Tx};
+use crate::contacts::shared_records::SharedRecordChange;
 use crate::conversation::approvals::StoredApproval;
 use crate::conversation::decisions;
 use crate::conversation::turn::SessionState;
@@ -31,6 +32,8 @@ pub struct TurnSideEffects {
     pub counts: Vec<CounterIncrement>,
     /// The audit entries of the turn's changes of records.
     pub audit: Vec<NewAuditEntry>,
+    /// Records that the org shares with another one.
+    pub shared_records: Vec<SharedRecordChange>,
 }
 
 /// When a session has to be closed or somebody reminded.
@@ -77,7 +80,10 @@ impl TurnSideEffects {
 
     /// Returns whether there are changes that read before they write.
     pub(crate) fn needs_queries(&self) -> bool {
-        !self.approvals.is_empty() || !self.notices.is_empty() || !self.audit.is_empty()
+        !self.approvals.is_empty()
+            || !self.notices.is_empty()
+            || !self.audit.is_empty()
+            || !self.shared_records.is_empty()
     }
 
     /// Makes the changes that read before they write.

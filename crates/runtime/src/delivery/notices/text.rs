@@ -68,6 +68,13 @@ pub fn describe(notice: &NewNotice, data: &Value, names: &AgentNames) -> String 
         }
         NoticeKind::WorkflowWaiting => format!("{what}{}", because("question")),
         NoticeKind::RefundRequested => format!("{what}{}", because("reason")),
+        NoticeKind::IssueRaised => format!("{what}{}", because("summary")),
+        NoticeKind::DelegationReceived | NoticeKind::Instruction => {
+            format!("{what}{}", because("instruction"))
+        }
+        NoticeKind::IssueSettled | NoticeKind::DelegationAnswered => {
+            format!("{what}{}", because("text"))
+        }
         _ => what,
     }
 }
@@ -121,6 +128,16 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
             let number = number.unwrap_or("of a customer");
             format!("pay a refund of {} for order {number}", amount.unwrap_or("some money"))
         }
+        NoticeKind::IssueRaised => {
+            let sender = text(data, "sender").unwrap_or("an agent");
+            format!("{sender} sent an issue ({} severity)", text(data, "severity").unwrap_or("low"))
+        }
+        NoticeKind::IssueSettled => "an issue is settled".into(),
+        NoticeKind::DelegationReceived => {
+            format!("{} delegated work", text(data, "sender").unwrap_or("the agency"))
+        }
+        NoticeKind::DelegationAnswered => "a client answered a delegation".into(),
+        NoticeKind::Instruction => "the PM gave an agent an instruction".into(),
         NoticeKind::WorkflowWaiting => {
             format!(
                 "the workflow {} waits for a person",
@@ -141,6 +158,10 @@ fn next_command(notice: &NewNotice, data: &Value, org: &str) -> Option<String> {
         NoticeKind::RefundRequested => format!("refund paid {}", text(data, "refund")?),
         NoticeKind::CreditsExhausted | NoticeKind::LowCredits(_) => "credit show".to_owned(),
         NoticeKind::NoBinding => "channel ls".to_owned(),
+        NoticeKind::IssueRaised => format!("issue show {}", text(data, "issue")?),
+        NoticeKind::DelegationReceived => {
+            format!("org-delegation show {}", text(data, "delegation")?)
+        }
         _ => return None,
     };
     Some(format!("ostler {command} --org {org}"))
