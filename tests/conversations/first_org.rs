@@ -13,7 +13,7 @@ use ostler_world::file::parse;
 use crate::support::{ECHO, ORG, Scenario};
 
 /// A machine that needs no secrets.
-struct NoSecrets;
+pub(crate) struct NoSecrets;
 
 impl ApplyHost for NoSecrets {
     fn new_secret(&self, _: OrgId, _: BindingId, _: &Channel) -> Result<Option<SecretRef>, String> {

@@ -9,6 +9,7 @@ use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::contact::{Contact, ContactDetails};
 use ostler_domain::human::triggers::TriggerKind;
 use ostler_domain::id::{AgentId, ContactId};
+use ostler_domain::money::Credits;
 use ostler_domain::money::price::ModelPrice;
 use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::session::status::SessionStatus;
@@ -350,4 +351,21 @@ async fn g29_by_default_no_agent_works_in_parallel() {
         [(OutcomeStatus::Failed, refused.to_owned()), (OutcomeStatus::Failed, refused.to_owned())]
     );
     assert!(seen.all().iter().all(|asked| asked.system.contains("You are Gia")));
+}
+
+/// G12: after a turn that spent the session's last credit, the colleague gets nothing to
+/// answer with: the handoff is refused, the session keeps its agent, and a person is asked.
+#[tokio::test]
+async fn g12_a_handoff_without_credits_for_the_colleague_changes_nothing() {
+    let (scenario, _) = scenario(SCRIPT).await;
+    let mut settings = lenient_settings();
+    settings.session_budget.cap = Credits::new(1);
+    settings.session_budget.warning = Credits::new(1);
+    scenario.save_settings(&settings).await;
+    scenario.say("rosa", "my invoice is wrong").await;
+    let session = scenario.session("rosa").await;
+    assert_eq!((session.agent, session.team), (Some(GIA), None));
+    let outcome = scenario.runs("rosa").await.pop().unwrap().outcome;
+    assert!(matches!(outcome, RunOutcome::Failed { .. }), "{outcome:?}");
+    assert_eq!(session.status, SessionStatus::HandedOff);
 }

@@ -1,6 +1,7 @@
 //! Which agent answers, with which soul, and which contact it knows.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::agent::{AgentKind, AgentStatus, Brand, Protection};
@@ -177,6 +178,7 @@ async fn a07_a_template_worker_or_the_platform_agent_stands_in() {
     let worker = scenario.harness("b").await.identity;
     let made = scenario.org().agent(worker.agent_id).await.unwrap();
     assert_eq!((made.kind, made.template), (AgentKind::Worker, Some(ENZO)));
+    scenario.advance(Duration::from_secs(31));
     scenario.say("c", "hello").await;
     assert_eq!(scenario.harness("c").await.identity.agent_id, worker.agent_id, "there is one now");
     assert_eq!(scenario.org().agents().await.unwrap().len(), 3);

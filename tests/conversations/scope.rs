@@ -150,7 +150,7 @@ async fn b12_b20_profile_and_autonomy_narrow_the_scope() {
         tools,
         [
             "escalate_to_human",
-            "export_contacts",
+            "escalate_to_parent",
             "get_form_responses",
             "list_events",
             "list_forms",
@@ -164,8 +164,8 @@ async fn b12_b20_profile_and_autonomy_narrow_the_scope() {
     );
 }
 
-/// B13: without team coordination no agent can tag another in, and only agents for end
-/// customers can escalate.
+/// B13, S02: without team coordination no agent can tag another in; every agent that answers a
+/// customer can escalate.
 #[tokio::test]
 async fn b13_team_tools_need_team_coordination() {
     let scenario = scenario(PLAIN).await.0;
@@ -178,7 +178,7 @@ async fn b13_team_tools_need_team_coordination() {
     scenario.save_settings(&OrgSettings { team: None, ..lenient_settings() }).await;
     assert_eq!(has("a").await, [true, false], "she is at layer 4");
     scenario.change_agent(GIA, |gia| gia.subtype = Subtype::Pm).await;
-    assert_eq!(has("a").await, [false, false]);
+    assert_eq!(has("a").await, [true, false], "an agent that answers a customer can escalate");
     scenario.save_settings(&lenient_settings()).await;
     assert_eq!(has("a").await, [true, true]);
 }

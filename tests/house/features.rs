@@ -55,7 +55,7 @@ fn collect_tests(path: &Path, tests: &mut BTreeMap<String, BTreeSet<String>>) {
                 comment.push_str(line);
             } else if line.starts_with("#[") {
                 is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
-            } else if line.starts_with("on_every_backend!(") || line.starts_with("on_every_bus!(") {
+            } else if line.starts_with("on_every_") && line.contains("!(") {
                 // The macro names the function below it and makes tests of it.
                 (declaring, is_test) = (!line.ends_with(");"), true);
             } else if declaring {

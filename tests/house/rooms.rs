@@ -8,19 +8,24 @@ use crate::metadata::root;
 use crate::words::sources;
 
 /// Each room and the rooms it may use.
-const MAY_USE: [(&str, &[&str]); 8] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     ("assembly", &[]),
     ("team", &["assembly"]),
-    ("conversation", &["assembly", "team"]),
+    ("agent_changes", &[]),
+    ("hierarchy", &[]),
+    ("conversation", &["assembly", "team", "agent_changes", "hierarchy"]),
     ("workflow", &["assembly"]),
     ("agents", &[]),
     ("delivery", &["agents"]),
-    ("operations", &["assembly", "team", "conversation", "workflow", "agents"]),
+    (
+        "operations",
+        &["assembly", "team", "agent_changes", "hierarchy", "conversation", "workflow", "agents"],
+    ),
     ("bus_bridge", &["agents", "conversation"]),
 ];
 
 /// Modules that every room may use, and what each of them may use.
-const SHARED: [(&str, &[&str]); 14] = [
+const SHARED: [(&str, &[&str]); 15] = [
     ("faults", &[]),
     ("ids", &[]),
     ("outage_log", &[]),
@@ -33,6 +38,7 @@ const SHARED: [(&str, &[&str]); 14] = [
     ("run_error", &["records"]),
     ("running_turns", &["org_view", "records"]),
     ("change_audit", &["ids", "records"]),
+    ("workers", &["ids", "records"]),
     ("pending_commit", &["ids", "records"]),
     ("inbox", &["faults", "ids", "records"]),
 ];

@@ -8,16 +8,8 @@ use std::path::Path;
 use crate::metadata::root;
 
 /// Functions without a caller, and what they wait for.
-const WAITING: [(&str, &str); 19] = [
-    ("check_delegation", "business layers"),
-    ("check_instruction", "business layers"),
-    ("escalation_target", "business layers"),
-    ("initial_agents", "business layers"),
-    ("insight_target", "business layers"),
+const WAITING: [(&str, &str); 11] = [
     ("may_create_sub_org", "business layers"),
-    ("decide_proposal", "souls"),
-    ("propose_promotion", "souls"),
-    ("workers_to_archive", "workers of templates"),
     ("may_dispatch", "plans of queue agents"),
     ("group_order", "parallel agents in a run"),
     ("next_agent_in_run", "parallel agents in a run"),

@@ -20,8 +20,7 @@ use ostler_runtime::operations::Operations;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::workflow::WorkflowRunner;
-use ostler_server::Server;
-use ostler_server::server::ServerDeps;
+use ostler_server::{Server, ServerDeps, ThreadOptions};
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -29,7 +28,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::installation::Installation;
 use crate::model_uses::ModelUseRecorder;
-use crate::{model_catalogue, secrets, tool_set};
+use crate::{model_catalogue, secrets, server_threads, tool_set};
 
 /// Everything that answers conversations, connected.
 pub(crate) struct App {
@@ -41,6 +40,7 @@ pub(crate) struct App {
     send_options: DeliveryOptions,
     bus_url: String,
     update_mode: UpdateMode,
+    threads: ThreadOptions,
 }
 
 /// A task that answers for AI agents on the bus.
@@ -94,6 +94,7 @@ impl App {
             clock: Clock::system(),
             settings,
         };
+        let threads = server_threads::options(installation, &store, catalogue.clone())?;
         let worker = Worker::new(deps, running_turns);
         let intake = Intake::new(store.clone(), worker.bell().clone(), backlog);
         let bus_url = installation.bus_url().to_owned();
@@ -108,6 +109,7 @@ impl App {
             send_options,
             bus_url,
             update_mode,
+            threads,
         })
     }
 
@@ -194,8 +196,17 @@ impl App {
             UpdateMode::Webhook(url) => Some(url.trim_end_matches('/').to_owned()),
             UpdateMode::Polling => None,
         };
-        let deps = ServerDeps { store, operations, receiver, channels, deltas, clock, public_url };
-        Server::new(deps)
+        let threads = self.threads.clone();
+        Server::new(ServerDeps {
+            store,
+            operations,
+            receiver,
+            channels,
+            deltas,
+            clock,
+            threads,
+            public_url,
+        })
     }
 }
 

@@ -85,6 +85,9 @@ impl Installation {
         if !matches!(sources.of("database"), Source::File | Source::Default) {
             config.database = resolve_database(&current, &config.database);
         }
+        if matches!(sources.of("thread_workspaces"), Source::Variable(_)) {
+            config.thread_workspaces = config.thread_workspaces.map(|path| current.join(path));
+        }
         if matches!(sources.of("script"), Source::Variable(_)) {
             config.script = config.script.map(|path| current.join(path));
         }
@@ -159,6 +162,12 @@ impl Installation {
         let path = database.strip_prefix("sqlite:")?;
         let path = path.strip_prefix("//").unwrap_or(path);
         (!path.starts_with(':')).then(|| PathBuf::from(path))
+    }
+
+    /// Returns the folder in which agents of threads work that are opened over HTTP.
+    pub(crate) fn thread_workspaces(&self) -> Option<PathBuf> {
+        let folder = self.folder.join(self.config.thread_workspaces.as_ref()?);
+        Some(std::path::absolute(&folder).unwrap_or(folder))
     }
 
     /// Returns the path of the script.

@@ -30,6 +30,8 @@ pub(crate) fn build(
     tools.extend(ostler_tools::catalogue::web_tools(&Fetcher::public()?));
     tools.extend(ostler_tools::catalogue::unsplash_tools(&Unsplash::new(store.clone(), unsplash)?));
     tools.extend(ostler_runtime::team::tools(live));
+    tools.extend(ostler_runtime::agent_changes::tools(store, live));
+    tools.extend(ostler_runtime::hierarchy::tools(live));
     let tools = ToolSet::new(tools)?;
     let mut org_tools = org_tools(installation)?.with_contacts(store.clone());
     if let Some(refunds) = tools.get("refund_payment") {
@@ -44,9 +46,13 @@ pub(crate) fn build(
 
 /// Returns the names of all built-in tools of this program.
 pub(crate) fn built_in_names() -> BTreeSet<ToolName> {
-    let team = ostler_runtime::team::tools(&RunningTurns::default());
-    let team = team.iter().map(|tool| tool.definition().spec.name.clone());
-    ostler_tools::catalogue::specs().map(|spec| spec.name).chain(team).collect()
+    let live = RunningTurns::default();
+    let mut tools = ostler_runtime::team::tools(&live);
+    tools.extend(ostler_runtime::hierarchy::tools(&live));
+    let names = tools.iter().map(|tool| tool.definition().spec.name.clone());
+    let agent_changes = ostler_runtime::agent_changes::TOOL_NAMES;
+    let specs = ostler_tools::catalogue::specs().map(|spec| spec.name);
+    specs.chain(names).chain(agent_changes).collect()
 }
 
 /// Builds the registry of the tools that orgs define.

@@ -12,6 +12,7 @@
 //! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_outcome`], [`notice`] | what waits for a person |
 //! | [`credit`] | credit accounts and ledgers |
 //! | [`knowledge`] | knowledge documents |
+//! | [`thread`] | threads of the interactive harness |
 //! | [`event`] | the event stream |
 //! | [`me`] | the identity of the caller |
 
@@ -26,4 +27,5 @@ pub mod notice;
 pub mod page;
 pub mod problem;
 pub mod session;
+pub mod thread;
 pub mod unknown_outcome;

@@ -60,6 +60,8 @@ codes! {
     Unauthorized = "unauthorized", 401, "A valid key or token is needed";
     /// Missing or wrong signature of a webhook.
     BadSignature = "bad_signature", 401, "The signature is not right";
+    /// The ledger of the org does not pay for it.
+    NoCredits = "no_credits", 402, "There are no credits left";
     /// The caller's role does not allow it.
     Forbidden = "forbidden", 403, "The role does not allow it";
     /// A page of this origin may not embed the chat.
@@ -74,6 +76,8 @@ codes! {
     Conflict = "conflict", 409, "Things have changed";
     /// The state of the resource does not allow it.
     NotNow = "not_now", 409, "This cannot be done in this state";
+    /// Another process works on the thread.
+    InUse = "in_use", 409, "It is in use elsewhere";
     /// A request with the same `Idempotency-Key` was started, and its outcome is
     /// not known.
     InProgress = "in_progress", 409, "The same request was begun before";

@@ -64,8 +64,8 @@ pub struct HarnessConfig {
     pub permission_files: PermissionFiles,
     /// The policy layers above the user's permissions.
     pub scope: Option<ScopeFilter>,
-    /// Credits that a thread may spend; `None` means no limit.
-    pub budget: Option<Credits>,
+    /// What pays for turns.
+    pub budget: Budget,
     pub limits: TurnLimits,
     pub turn_timeout: Duration,
     /// How long another process has to wait for a thread of a process that died.
@@ -95,6 +95,17 @@ impl HarnessConfig {
     pub(crate) fn default_mode(&self) -> Option<&HarnessMode> {
         self.modes.iter().find(|mode| mode.is_default).or(self.modes.first())
     }
+}
+
+/// What pays for the turns of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Budget {
+    Unlimited,
+    /// Credits that the thread may spend in all.
+    Thread(Credits),
+    /// The ledger of the org: credits are reserved before a model is called, and charged in
+    /// the commit that ends the turn.
+    Ledger,
 }
 
 /// The observational memory of threads.
@@ -180,7 +191,7 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
             permission_rules: PermissionRules::default(),
             permission_files: PermissionFiles::default(),
             scope: None,
-            budget: None,
+            budget: Budget::Unlimited,
             limits: TurnLimits::default(),
             turn_timeout: TURN_TIMEOUT,
             lease: LEASE,
@@ -316,10 +327,10 @@ impl<S: HarnessStateSchema> HarnessBuilder<S> {
         self.set(|config| config.scope = Some(scope))
     }
 
-    /// Limits what a thread may spend.
+    /// Sets what pays for turns. Without it, nothing limits them.
     #[must_use]
-    pub fn budget(self, credits: Credits) -> Self {
-        self.set(|config| config.budget = Some(credits))
+    pub fn budget(self, budget: Budget) -> Self {
+        self.set(|config| config.budget = budget)
     }
 
     /// Sets the limits of a turn.

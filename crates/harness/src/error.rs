@@ -65,6 +65,9 @@ pub enum HarnessError {
     ThreadLost,
     #[error("a turn is running; use `follow_up` to queue the message or `steer` to replace it")]
     Busy,
+    /// The ledger of the org does not pay for another turn.
+    #[error("the organization has no credits left; grant some first")]
+    NoCredits,
     #[error("there is nothing to resume or retry")]
     NothingToResume,
     #[error("the question {0} is not open; it was answered, or its turn has ended")]

@@ -39,6 +39,7 @@
 //! | `config` | the configuration and its builder |
 //! | `context` | what the workspace and messages add to the prompt |
 //! | `mode`, `subagent`, `models`, `state`, `task`, `thread`, `message` | what they say |
+//! | `shipped` | modes that are shipped, with their instructions as files |
 //! | `tools` | the built-in tools of every agent |
 //! | `request` | what a tool finds in its context |
 
@@ -58,6 +59,7 @@ mod permission_files;
 mod permissions;
 mod request;
 mod session;
+mod shipped;
 mod state;
 mod subagent;
 mod task;
@@ -68,16 +70,17 @@ mod usage;
 mod workspace;
 
 pub use always::{AlwaysAllow, RuleProposal};
-pub use config::{HarnessBuilder, HarnessConfig, HarnessOMConfig, ScopeFilter};
+pub use config::{Budget, HarnessBuilder, HarnessConfig, HarnessOMConfig, ScopeFilter};
 pub use context::{ContextBudget, ContextCommand, ContextFile, ContextReport, ContextSkill};
 pub use error::{ConfigError, HarnessError};
 pub use event::{
-    AskEvent, ContextEvent, EventDetails, EventKind, HarnessEvent, MessageEvent, OmEvent,
-    SessionEvent, SubagentEvent, Subscription, ToolEvent, TurnLifeEvent, WorkspaceEvent,
+    AskEvent, ContextEvent, CurrentEvents, EventDetails, EventKind, HarnessEvent, MessageEvent,
+    OmEvent, SessionEvent, SubagentEvent, Subscription, ToolEvent, TurnLifeEvent, WorkspaceEvent,
     WorkspacePhase,
 };
 pub use harness::{
-    Harness, HarnessSession, MessageInput, ModelScope, NoState, SubagentRun, open_storage,
+    Harness, HarnessSession, MessageInput, ModelScope, NoState, StartedTurn, SubagentRun,
+    open_storage, read_messages,
 };
 pub use heartbeat::HeartbeatHandler;
 pub use message::{HarnessMessage, HarnessMessageContent, MessageOrigin, MessageRole};
@@ -92,7 +95,8 @@ pub use permission_files::{
     CategoryOf, LoadedPermissions, PROJECT_PERMISSIONS, PermissionFileError, PermissionFiles,
 };
 pub use request::HarnessRequestContext;
-pub use session::{ApprovalResponse, OpenAsk, PlanResponse, TurnOutcome};
+pub use session::{ApprovalResponse, OpenAsk, PlanResponse, TurnOutcome, read_events};
+pub use shipped::{DEFAULT_MODE, ModeAccess, ModeDefinition, shipped_modes};
 pub use state::HarnessStateSchema;
 pub use subagent::HarnessSubagent;
 pub use task::{TaskItem, TaskStatistics, TaskStatus, task_statistics};

@@ -8,6 +8,7 @@ use ostler_workspace::workspace::Workspace;
 use serde_json::Value;
 
 use crate::config::HarnessOMConfig;
+use crate::shipped::ModeAccess;
 
 /// An agent: instructions and tools, and what it has instead of the harness's.
 #[derive(Clone)]
@@ -21,6 +22,7 @@ pub struct HarnessAgent {
     pub memory: Option<HarnessOMConfig>,
     /// The directory that it works in; `None` means that of the harness.
     pub workspace: Option<Arc<Workspace>>,
+    pub access: ModeAccess,
 }
 
 impl HarnessAgent {
@@ -32,6 +34,7 @@ impl HarnessAgent {
             tools: Vec::new(),
             memory: None,
             workspace: None,
+            access: ModeAccess::All,
         }
     }
 

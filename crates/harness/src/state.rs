@@ -100,8 +100,9 @@ impl StateSchema {
         changes: Map<String, Value>,
     ) -> Result<(Map<String, Value>, Vec<String>), HarnessError> {
         let differs = |(name, value): &(&String, &Value)| state.get(*name) != Some(*value);
-        let changed: Vec<String> =
+        let mut changed: Vec<String> =
             changes.iter().filter(differs).map(|(name, _)| name.clone()).collect();
+        changed.sort_unstable();
         let mut next = state.clone();
         next.extend(changes);
         self.check(&next).map_err(HarnessError::InvalidState)?;

@@ -29,7 +29,7 @@ pub async fn thread_calls(
     threads: u32,
 ) -> Result<Vec<ThreadCall>, StoreError> {
     let mut calls = Vec::new();
-    for thread in store.org(org).threads(resource, threads).await? {
+    for thread in store.org(org).threads(resource, None, threads).await? {
         let mut after = 0;
         loop {
             let page = store.org(org).thread_messages(thread.id, after, PAGE).await?;

@@ -7,11 +7,13 @@
 //! |---|---|---|
 //! | [`assembly`] | assembling an agent for a turn: scope, prompt, history, credits, snapshot | |
 //! | [`team`] | handing a conversation to another agent or to a person, and back | assembly |
-//! | [`conversation`] | receiving messages and answering them, step by step | assembly, team |
+//! | [`agent_changes`] | what agents change about agents: soul proposals | |
+//! | [`hierarchy`] | issues, delegations, insights and instructions between business layers | |
+//! | [`conversation`] | receiving messages and answering them, step by step | assembly, team, agent_changes, hierarchy |
 //! | [`workflow`] | running durable workflows | assembly |
 //! | [`agents`] | agents on the message bus | |
 //! | [`delivery`] | sending outbox entries to channels and to the bus | agents |
-//! | [`operations`] | what operators do, and the sweeper | assembly, team, conversation, workflow, agents |
+//! | [`operations`] | what operators do, and the sweeper | assembly, team, agent_changes, hierarchy, conversation, workflow, agents |
 //! | [`bus_bridge`] | connecting a process to the buses of its installation | agents, conversation |
 //!
 //! Every room may use the modules below, which use no room:
@@ -27,12 +29,14 @@
 //! | [`deltas`] | the text that agents are writing at the moment |
 //! | [`channel_binding`] | bindings in the form that channels take |
 //! | [`run_error`] | why a run failed |
+//! | `workers` | workers of templates: assigning, creating and archiving them |
 //! | `change_audit` | audit entries of the changes that agents' tools make, and notices about them |
 //! | `pending_commit` | messages, events and notices that are committed together |
 //! | `faults`, `ids`, `outage_log` | crash points for tests, new ids, logging an outage once |
 //!
 //! `tests/house/rooms.rs` fails on an arrow that is not in the first table.
 
+pub mod agent_changes;
 pub mod agents;
 pub mod assembly;
 pub mod bus_bridge;
@@ -43,6 +47,7 @@ pub mod delivery;
 pub mod deltas;
 pub mod deps;
 mod faults;
+pub mod hierarchy;
 mod ids;
 pub mod inbox;
 pub mod operations;
@@ -54,4 +59,5 @@ pub mod run_error;
 pub mod running_turns;
 pub mod team;
 pub mod toolbox;
+mod workers;
 pub mod workflow;

@@ -173,7 +173,7 @@ fn merge_tools(
 }
 
 impl AgentView {
-    fn new(org: &Org, config: AgentConfig) -> Self {
+    pub(crate) fn new(org: &Org, config: AgentConfig) -> Self {
         let AgentConfig { agent, version, soul } = config;
         let position = BusinessPosition::of(org, &agent.subtype);
         let (soul_version, soul) =

@@ -10,8 +10,8 @@ use ostler_domain::time::{Timestamp, Window};
 use ostler_engine::history::Item;
 use ostler_engine::outcome::ToolEffect;
 use ostler_store::{
-    Author, CounterIncrement, NewEvent, NewMessage, NewNotice, NewOutboxEntry, StoredApproval,
-    TurnCharges, TurnSideEffects,
+    Author, CounterIncrement, NewAuditEntry, NewEvent, NewMessage, NewNotice, NewOutboxEntry,
+    StoredApproval, TurnCharges, TurnSideEffects,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -124,6 +124,10 @@ impl PendingCommit {
     /// Increments a counter of the current day.
     pub(crate) fn add_count(&mut self, counter: String, amount: u64) {
         self.side_effects.counts.push(CounterIncrement { counter, window: Window::Day, amount });
+    }
+
+    pub(crate) fn add_audit(&mut self, entry: NewAuditEntry) {
+        self.side_effects.audit.push(entry);
     }
 
     pub(crate) fn add_approval(&mut self, approval: StoredApproval) {

@@ -8,7 +8,7 @@ use ostler_domain::id::SessionId;
 use ostler_engine::driver::TurnHandle;
 use ostler_engine::tool::ToolSet;
 
-use crate::org_view::OrgView;
+use crate::org_view::{OrgView, OrgViews};
 use crate::records::session::Session;
 
 /// A turn that is running.
@@ -17,6 +17,8 @@ pub(crate) struct RunningTurn {
     /// The session, as it was when the turn began.
     pub(crate) session: Arc<Session>,
     pub(crate) view: Arc<OrgView>,
+    /// Finds the orgs above and below.
+    pub(crate) org_views: OrgViews,
     pub(crate) tools: Arc<ToolSet>,
     /// What the turn can still spend.
     pub(crate) available: ostler_domain::money::Credits,

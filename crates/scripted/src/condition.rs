@@ -91,11 +91,11 @@ pub(super) struct Condition {
 }
 
 impl Condition {
-    /// Returns the names of the groups that are captured: those of the message, then
-    /// those of the result.
+    /// Returns the names of the groups that are captured: those of the message, of the system
+    /// prompt, then those of the result.
     pub(super) fn groups(&self) -> Vec<&str> {
         let content = self.result.as_ref().and_then(|result| result.content.as_ref());
-        self.user.iter().chain(content).flat_map(TextMatch::groups).collect()
+        self.user.iter().chain(&self.agent).chain(content).flat_map(TextMatch::groups).collect()
     }
 
     /// Returns the captured values if the condition holds. `any_step` is set for rules
@@ -103,7 +103,7 @@ impl Condition {
     /// have a `step` or `result` condition.
     pub(super) fn matches<'s>(
         &'s self,
-        request: &ModelRequest<'_>,
+        request: &ModelRequest<'s>,
         situation: &'s Situation<'_>,
         any_step: bool,
     ) -> Option<Values<'s>> {
@@ -115,7 +115,6 @@ impl Condition {
         let offered = |name: &String| request.offered.contains(name);
         let matches = step_matches
             && self.turn.is_none_or(|turn| turn.matches(request.turn()))
-            && self.agent.as_ref().is_none_or(|agent| agent.matches(request.system))
             && self.model.as_ref().is_none_or(|model| model.matches(request.model))
             && self.offered.iter().all(offered)
             && !self.not_offered.iter().any(offered);
@@ -125,6 +124,11 @@ impl Condition {
         let mut values = Values::new(situation);
         if let Some(user) = &self.user
             && !user.capture(&situation.user, &mut values)
+        {
+            return None;
+        }
+        if let Some(agent) = &self.agent
+            && !agent.capture(request.system, &mut values)
         {
             return None;
         }

@@ -67,7 +67,7 @@ impl Rule {
     /// Returns the answer of the rule if it matches, however often it has been used.
     fn answer<'s>(
         &'s self,
-        request: &ModelRequest<'_>,
+        request: &ModelRequest<'s>,
         situation: &'s Situation<'_>,
     ) -> Option<(&'s Answer, Values<'s>)> {
         let answer = self.answers.at(situation.step)?;

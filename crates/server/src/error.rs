@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ostler_api::problem::{PROBLEM_MEDIA_TYPE, Problem, ProblemCode};
 use ostler_channels::error::{OpenError, ReceiveError};
+use ostler_harness::HarnessError;
 use ostler_runtime::conversation::receive::InboundError;
 use ostler_runtime::operations::{OperationError, WorkflowRefused};
 use ostler_store::StoreError;
@@ -103,6 +104,7 @@ impl From<OperationError> for ApiError {
             OperationError::Workflow(_) => ProblemCode::Invalid,
             OperationError::Escalation(_)
             | OperationError::Refund(_)
+            | OperationError::Exchange(_)
             | OperationError::Status(_)
             | OperationError::NoTool(_)
             | OperationError::ToolUnavailable { .. }
@@ -134,11 +136,46 @@ impl From<OperationError> for ApiError {
             | OperationError::BadArguments { .. }
             | OperationError::BadResource(_)
             | OperationError::SoulVersion(_)
+            | OperationError::SoulProposal(_)
+            | OperationError::NoLevelProposal(_)
+            | OperationError::LevelChanged(_)
             | OperationError::NoSoul
             | OperationError::Email(_)
             | OperationError::Agent(_)
+            | OperationError::NoRoute(_)
+            | OperationError::MissingField(_)
             | OperationError::Empty(_) => ProblemCode::Invalid,
             OperationError::AgentChange(_) => ProblemCode::Forbidden,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<HarnessError> for ApiError {
+    fn from(error: HarnessError) -> Self {
+        let code = match &error {
+            HarnessError::UnknownThread(_) => return Self::not_found("thread"),
+            HarnessError::ThreadInUse { .. } => ProblemCode::InUse,
+            HarnessError::NoThread | HarnessError::ThreadLost => ProblemCode::Conflict,
+            HarnessError::Busy
+            | HarnessError::NothingToResume
+            | HarnessError::AskNotOpen(_)
+            | HarnessError::NoWorkspace => ProblemCode::NotNow,
+            HarnessError::QueueFull(_) => ProblemCode::TooMany,
+            HarnessError::NoCredits => ProblemCode::NoCredits,
+            HarnessError::UnknownMode(_)
+            | HarnessError::UnknownModel(_)
+            | HarnessError::ModelNotReady { .. }
+            | HarnessError::UnknownSubagent(_)
+            | HarnessError::OtherKindOfAsk { .. }
+            | HarnessError::InvalidArguments(_)
+            | HarnessError::InvalidState(_)
+            | HarnessError::EmptyMessage => ProblemCode::Invalid,
+            HarnessError::Store(_) => {
+                let HarnessError::Store(error) = error else { return Self::internal(&error) };
+                return error.into();
+            }
+            _ => return Self::internal(&error),
         };
         Self::new(code, error.to_string())
     }

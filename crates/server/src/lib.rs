@@ -28,6 +28,7 @@
 //! | `idempotency` | requests repeated with the same `Idempotency-Key` |
 //! | `error` | every error as a problem |
 //! | `event_tail` | one poller of the event log per org, shared by its streams |
+//! | [`threads`] | the threads of the interactive harness that are open here |
 //! | `stream` | server-sent events with back-pressure, heartbeats and a maximum age |
 //! | [`wire`] | stored values as wire types |
 //! | `chat`, `webhooks`, `events`, `orgs`, `health` | the handlers |
@@ -44,7 +45,9 @@ mod orgs;
 mod routes;
 pub mod server;
 mod stream;
+pub mod threads;
 mod webhooks;
 pub mod wire;
 
 pub use server::{Server, ServerDeps};
+pub use threads::{ThreadOptions, ThreadOwner};

@@ -7,10 +7,12 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use ostler_api::problem::ProblemCode;
 
 use crate::error::ApiError;
+use crate::orgs::settings as org_settings;
+use crate::orgs::threads::{self, settings, turns};
 use crate::orgs::{
     approvals, credits, dead_letters, escalations, knowledge, notices, sessions, unknown_outcomes,
 };
@@ -51,14 +53,25 @@ fn api_routes(server: &Server) -> Router<Server> {
     Router::new()
         .route("/me", get(caller::me))
         .route("/events", get(events::follow))
-        .nest("/orgs/{org}", org_routes())
+        .nest("/orgs/{org}", org_routes().merge(thread_routes()))
         .layer(middleware::from_fn_with_state(server.clone(), idempotency::run_once))
+        .layer(middleware::from_fn(run_to_end))
         .layer(middleware::from_fn_with_state(server.clone(), caller::authenticate))
+}
+
+/// Runs a request that changes something to its end, also if the client disconnects.
+async fn run_to_end(request: Request, next: Next) -> Response {
+    if request.method().is_safe() {
+        return next.run(request).await;
+    }
+    let response = tokio::spawn(next.run(request)).await;
+    response.unwrap_or_else(|error| ApiError::internal(&error).into_response())
 }
 
 /// Routes of one org.
 fn org_routes() -> Router<Server> {
     Router::new()
+        .route("/settings", get(org_settings::show).patch(org_settings::change))
         .route("/sessions", get(sessions::list))
         .route("/sessions/{session}", get(sessions::show))
         .route("/sessions/{session}/take-over", post(sessions::take_over))
@@ -85,6 +98,30 @@ fn org_routes() -> Router<Server> {
         .route("/knowledge/{document}", delete(knowledge::remove))
         .route("/notices", get(notices::list))
         .route("/notices/{notice}/read", post(notices::read))
+}
+
+/// Routes of the interactive harness.
+fn thread_routes() -> Router<Server> {
+    let thread = Router::new()
+        .route("/", get(threads::show).patch(threads::rename).delete(threads::delete))
+        .route("/clone", post(threads::clone))
+        .route("/messages", get(threads::list::messages).post(turns::send))
+        .route("/follow-ups", post(turns::follow_up))
+        .route("/steer", post(turns::steer))
+        .route("/abort", post(turns::abort))
+        .route("/resume", post(turns::resume))
+        .route("/retry", post(turns::retry))
+        .route("/answers", post(threads::answers::answer))
+        .route("/mode", put(settings::set_mode))
+        .route("/model", put(settings::set_model))
+        .route("/state", get(settings::state).patch(settings::change_state))
+        .route("/permissions", get(settings::permissions).patch(settings::change_permissions))
+        .route("/tasks", get(settings::tasks))
+        .route("/memory", get(settings::memory))
+        .route("/events", get(threads::events::follow));
+    Router::new()
+        .route("/threads", get(threads::list::threads).post(threads::create))
+        .nest("/threads/{thread}", thread)
 }
 
 /// Adds a timeout, a log line without secrets, and headers against caching and

@@ -19,6 +19,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::body::LargeBodies;
 use crate::event_tail::EventTails;
 use crate::routes;
+use crate::threads::{LiveThreads, ThreadOptions};
 
 /// Default listen address, reachable from this machine only.
 pub const ADDRESS: &str = "127.0.0.1:7470";
@@ -43,6 +44,8 @@ pub struct ServerDeps {
     /// Text that agents are streaming.
     pub deltas: Deltas,
     pub clock: Clock,
+    /// Threads of the interactive harness.
+    pub threads: ThreadOptions,
     /// The URL under which browsers reach the server, without a slash at its end.
     pub public_url: Option<String>,
 }
@@ -54,6 +57,7 @@ pub struct Server {
     pub(crate) tails: EventTails,
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) bodies: LargeBodies,
+    pub(crate) threads: LiveThreads,
     /// Becomes true on shutdown.
     pub(crate) stop: watch::Sender<bool>,
 }
@@ -64,7 +68,8 @@ impl Server {
         let tails = EventTails::new(parts.store.clone());
         let streams = Arc::new(Semaphore::new(MAX_STREAMS));
         let (bodies, stop) = (LargeBodies::default(), watch::Sender::new(false));
-        Self { deps: Arc::new(parts), tails, streams, bodies, stop }
+        let threads = LiveThreads::new(parts.threads.clone());
+        Self { deps: Arc::new(parts), tails, streams, bodies, threads, stop }
     }
 
     /// Serves connections until `shutdown` resolves; then ends the streams, lets
@@ -77,6 +82,8 @@ impl Server {
         http.timer(TokioTimer::new())
             .header_read_timeout(HEADER_TIMEOUT)
             .max_buf_size(MAX_HEADER_BYTES);
+        let (threads, stopped) = (self.threads.clone(), self.stop.subscribe());
+        tokio::spawn(async move { threads.run(stopped).await });
         tokio::pin!(shutdown);
         loop {
             let accepted = async {
@@ -110,5 +117,6 @@ impl Server {
         if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
             tracing::warn!("drain timeout reached, remaining requests were aborted");
         }
+        self.threads.drain().await;
     }
 }

@@ -4,6 +4,8 @@
 //! all others, and an operation of one statement gets the org as its first parameter.
 //! A closure may run several times until one run is committed.
 
+use std::collections::BTreeSet;
+
 use ostler_domain::id::OrgId;
 
 use crate::backend::job::{Access, StoreFuture};
@@ -32,19 +34,21 @@ impl Store {
         self.backend.run(Scope::All, Access::Write, Box::new(run))
     }
 
-    /// Changes rows of an org and of the one that pays for it, which may be the same.
-    pub(crate) fn write_with_payer<T, F>(
+    /// Changes rows of an org and of others: one that pays for it, or those that it shares a
+    /// record with.
+    pub(crate) fn write_with_others<T, F>(
         &self,
         org: OrgId,
-        payer: Option<OrgId>,
+        others: impl IntoIterator<Item = OrgId>,
         run: F,
     ) -> StoreFuture<T>
     where
         T: Send + 'static,
         F: Fn(&Tx) -> Result<T> + Send + 'static,
     {
-        let payer = payer.filter(|payer| *payer != org);
-        let scope = payer.map_or(Scope::Org(org), |payer| Scope::OrgAndPayer(org, payer));
+        let others: BTreeSet<OrgId> = others.into_iter().filter(|other| *other != org).collect();
+        let scope =
+            if others.is_empty() { Scope::Org(org) } else { Scope::OrgAndOthers(org, others) };
         self.backend.run(scope, Access::Write, Box::new(run))
     }
 }

@@ -92,7 +92,7 @@ impl<'c> CallContext<'c> {
     /// Returns what may be stored of the details that a conversation gives of a person.
     pub(crate) fn for_audience(&self, input: ContactInput) -> ContactInput {
         match self.tool_context.audience {
-            Audience::Customer => input.as_unproven(),
+            Audience::Customer => input.into_unproven(),
             Audience::Staff => input,
         }
     }

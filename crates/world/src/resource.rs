@@ -27,7 +27,10 @@ impl Resource {
     /// Makes a resource from its spec.
     pub fn new<S: Spec>(spec: &S) -> Self {
         // Specs are plain data with string keys, which always serialize.
-        Self(serde_json::to_value(spec).unwrap_or_default())
+        let mut value = serde_json::to_value(spec).unwrap_or_default();
+        // Files list the fields by name, whatever order a map of the library keeps.
+        value.sort_all_objects();
+        Self(value)
     }
 
     /// Parses a value as a resource of a kind and fills in what is left out.

@@ -101,3 +101,74 @@ async fn a_stopping_server_ends_its_streams() {
     while online.running.join_next().await.is_some() {}
     assert!(online.http.get(online.url("/healthz")).send().await.is_err());
 }
+
+/// O12: settings of an org are read and changed over HTTP, by the rules of `ostler settings`.
+#[tokio::test(flavor = "multi_thread")]
+async fn o12_settings_are_read_and_changed_over_http() {
+    const ADMIN: &str = "osk_the-admin-of-bella-pizza-who-sets-things";
+    let online = Online::new(ECHO).await;
+    key(&online.scenario, ORG, 5, ADMIN, Role::Admin).await;
+    let platform = ostler_domain::org::Org {
+        place: ostler_domain::org::OrgPlace::Platform,
+        ..ostler_testkit::org(OTHER, "platform")
+    };
+    online.scenario.store.create_org(platform).await.unwrap();
+    let call = |key: &'static str, body: Option<serde_json::Value>| {
+        let url = online.url("/v1/orgs/bella/settings");
+        let request = match body {
+            Some(body) => online.http.patch(url).json(&body),
+            None => online.http.get(url),
+        };
+        async move { request.bearer_auth(key).send().await.unwrap() }
+    };
+    let before: serde_json::Value = call(KEY, None).await.json().await.unwrap();
+    assert!(before.as_object().is_some_and(|all| all.len() > 5), "{before}");
+    let change = json!({"session_budget": {"cap": 80, "warning": 60}});
+    let refused = call(KEY, Some(change.clone())).await;
+    assert_eq!(problem(refused).await, (403, "forbidden".into()), "an operator configures nothing");
+    let changed = call(ADMIN, Some(change)).await;
+    let status = changed.status();
+    let changed: serde_json::Value = changed.json().await.unwrap();
+    assert_eq!(status, 200, "{changed}");
+    assert_eq!(changed["session_budget"]["cap"], 80, "{changed}");
+    let read: serde_json::Value = call(KEY, None).await.json().await.unwrap();
+    assert_eq!(read, changed);
+    let reset: serde_json::Value =
+        call(ADMIN, Some(json!({"session_budget": null}))).await.json().await.unwrap();
+    assert_ne!(reset["session_budget"]["cap"], 80, "null resets a setting: {reset}");
+    for (body, status, code) in [
+        (json!({"session_budget": {"cap": 10, "warning": 60}}), 422, "invalid"),
+        (json!({"no_such_setting": 1}), 422, "invalid"),
+        (json!({"session_budget": {"cap": "much"}}), 422, "invalid"),
+        (json!([1]), 400, "bad_request"),
+    ] {
+        let refused = call(ADMIN, Some(body.clone())).await;
+        assert_eq!(problem(refused).await, (status, code.to_owned()), "{body}");
+    }
+}
+
+/// O23: paths accept the end of an id, as commands do.
+#[tokio::test(flavor = "multi_thread")]
+async fn o23_the_end_of_an_id_is_enough_in_paths() {
+    let online = Online::new(ECHO).await;
+    let mut ids = Vec::new();
+    while ids.len() < 3 {
+        let name = format!("p{}", ids.len());
+        online.scenario.write(&name, "hello").await;
+        ids = loop {
+            let sessions = online.scenario.sessions().await;
+            if sessions.len() > ids.len() {
+                break sessions.iter().map(|session| session.id.to_string()).collect();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        };
+    }
+    let get = |end: &str| {
+        let url = online.url(&format!("/v1/orgs/bella/sessions/{end}"));
+        online.http.get(url).bearer_auth(KEY).send()
+    };
+    let end_of = |id: &str, length: usize| id[id.len() - length..].to_owned();
+    let shown: serde_json::Value = get(&end_of(&ids[0], 8)).await.unwrap().json().await.unwrap();
+    assert_eq!(shown["session"]["id"], ids[0].as_str());
+    assert_eq!(problem(get("x").await.unwrap()).await, (404, "not_found".into()));
+}

@@ -7,6 +7,7 @@ mod follow;
 mod keys;
 mod operator;
 mod stream;
+mod threads;
 mod webhooks;
 
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use ostler_runtime::conversation::receive::team_chats::{
 };
 use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::Clock;
-use ostler_server::{Server, ServerDeps};
+use ostler_server::{Server, ServerDeps, ThreadOptions};
 use ostler_store::{NewApiKey, OrgBinding};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -87,6 +88,11 @@ impl Online {
     }
 
     async fn with(scenario: Scenario) -> Self {
+        let threads = threads::options(&scenario.store, "default: I see.");
+        Self::with_threads(scenario, threads).await
+    }
+
+    async fn with_threads(scenario: Scenario, threads: ThreadOptions) -> Self {
         bind(&scenario, WEBCHAT, Channel::Webchat, "CHAT", "{}").await;
         bind(&scenario, SMS, Channel::Sms, "KEY", r#"{"url": "http://127.0.0.1:9/"}"#).await;
         key(&scenario, ORG, 1, KEY, Role::Operator).await;
@@ -114,6 +120,7 @@ impl Online {
             channels: channels.clone(),
             deltas,
             clock,
+            threads,
             public_url: None,
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -4,7 +4,7 @@ use ostler_domain::id::OrgId;
 use ostler_domain::message::MessagePart;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::session::key::Peer;
-use ostler_engine::history::{Content, Item};
+use ostler_engine::history::{CallResult, Content, Item};
 use ostler_runtime::records::message::ThreadMessage;
 use ostler_runtime::records::outgoing::OutgoingMessage;
 use ostler_runtime::records::run::RunRecord;
@@ -40,6 +40,17 @@ impl Scenario {
         let session = self.session(person).await;
         let stored = self.org().last_messages(session.thread, 100).await.unwrap();
         stored.iter().map(|message| serde_json::from_str(&message.data).unwrap()).collect()
+    }
+
+    /// Returns the results of the last tool calls in a person's newest session.
+    pub(crate) async fn last_results(&self, person: &str) -> Vec<CallResult> {
+        let thread = self.thread(person).await;
+        let work = thread.into_iter().rev().flat_map(|message| message.work.into_iter().rev());
+        let mut results = work.filter_map(|item| match item {
+            Item::Results { results } => Some(results),
+            _ => None,
+        });
+        results.next().expect("a tool call")
     }
 
     /// Returns the harness of the last turn of a person's newest session.

@@ -189,6 +189,8 @@ impl Scenario {
     ) -> Self {
         let running_turns = RunningTurns::default();
         tools.extend(ostler_runtime::team::tools(&running_turns));
+        tools.extend(ostler_runtime::agent_changes::tools(&store, &running_turns));
+        tools.extend(ostler_runtime::hierarchy::tools(&running_turns));
         let now = Arc::new(AtomicI64::new(1_794_000_000_000));
         let clock = now.clone();
         let max_backlog = settings.max_backlog;

@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::commands::acp::AcpArgs;
 use crate::commands::agent::AgentCommand;
 use crate::commands::apply::ApplyArgs;
 use crate::commands::approval::ApprovalCommand;
@@ -23,7 +24,10 @@ use crate::commands::escalation::EscalationCommand;
 use crate::commands::export::ExportArgs;
 use crate::commands::harness::HarnessCommand;
 use crate::commands::init::InitArgs;
+use crate::commands::insight::InsightCommand;
+use crate::commands::instruction::InstructionCommand;
 use crate::commands::integration::IntegrationCommand;
+use crate::commands::issue::IssueCommand;
 use crate::commands::key::KeyCommand;
 use crate::commands::knowledge::KnowledgeCommand;
 use crate::commands::mcp::McpCommand;
@@ -33,6 +37,7 @@ use crate::commands::mock_model::MockModelArgs;
 use crate::commands::model::ModelCommand;
 use crate::commands::notice::NoticeCommand;
 use crate::commands::org::OrgCommand;
+use crate::commands::org_delegation::OrgDelegationCommand;
 use crate::commands::pdf_text::PdfTextArgs;
 use crate::commands::permission::PermissionCommand;
 use crate::commands::plan::PlanCommand;
@@ -105,6 +110,18 @@ pub(crate) enum Command {
     /// List the customers who wait for a person
     #[command(subcommand)]
     Escalation(EscalationCommand),
+    /// List and settle the issues that agents sent to the PM above them
+    #[command(subcommand)]
+    Issue(IssueCommand),
+    /// Give work to a client or an agency, list it and answer it
+    #[command(subcommand)]
+    OrgDelegation(OrgDelegationCommand),
+    /// List and acknowledge what the agents of clients have learned
+    #[command(subcommand)]
+    Insight(InsightCommand),
+    /// List and withdraw what the PM told an agent
+    #[command(subcommand)]
+    Instruction(InstructionCommand),
     /// Show and grant the credits of an org
     #[command(subcommand)]
     Credit(CreditCommand),
@@ -218,6 +235,8 @@ Examples:
     Bench(BenchArgs),
     /// Answer one prompt with a model and tools; every call passes the gate
     Run(RunArgs),
+    /// Be the agent of an editor, over the Agent Client Protocol on stdio
+    Acp(AcpArgs),
     /// Imitate a model provider: answer HTTP requests from a script
     MockModel(MockModelArgs),
 }

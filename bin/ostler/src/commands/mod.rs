@@ -1,5 +1,6 @@
 //! The commands: one file or folder per command, with its arguments and its code.
 
+pub(crate) mod acp;
 pub(crate) mod agent;
 pub(crate) mod apply;
 pub(crate) mod approval;
@@ -19,13 +20,18 @@ pub(crate) mod delegation;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod escalation;
+mod exchange;
 pub(crate) mod export;
 pub(crate) mod harness;
 pub(crate) mod init;
+pub(crate) mod insight;
+pub(crate) mod instruction;
 pub(crate) mod integration;
+pub(crate) mod issue;
 mod json;
 pub(crate) mod key;
 pub(crate) mod knowledge;
+mod local_agent;
 pub(crate) mod mcp;
 pub(crate) mod member;
 pub(crate) mod migrate;
@@ -34,6 +40,7 @@ pub(crate) mod model;
 pub(crate) mod notice;
 pub(crate) mod operator;
 pub(crate) mod org;
+pub(crate) mod org_delegation;
 pub(crate) mod pdf_text;
 pub(crate) mod permission;
 pub(crate) mod plan;
@@ -70,6 +77,7 @@ use crate::cli::{Cli, Command};
 /// Runs a command and returns its exit code.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
+        Command::Acp(args) => block_on(acp::run(args)),
         Command::Run(args) => return block_on(run::run(&args)),
         Command::Workflow(command) => return block_on(workflow::run(&command)),
         Command::Doctor(args) => return block_on(doctor::run(&args)),
@@ -105,6 +113,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Migrate(args) => block_on(migrate::run(&args)),
         Command::MockModel(args) => block_on(mock_model::run(&args)),
         Command::Notice(command) => block_on(notice::run(&command)),
+        Command::Issue(command) => block_on(issue::run(&command)),
+        Command::OrgDelegation(command) => block_on(org_delegation::run(&command)),
+        Command::Insight(command) => block_on(insight::run(&command)),
+        Command::Instruction(command) => block_on(instruction::run(&command)),
         Command::Plan(command) => block_on(plan::run(&command)),
         Command::Policy(command) => block_on(policy::run(&command)),
         Command::Prune(args) => block_on(prune::run(&args)),

@@ -25,7 +25,7 @@ pub(crate) enum VariableForm {
 use VariableForm::{List, Text, Toml};
 
 /// All keys, in the order in which people read them.
-pub(crate) const KEYS: [Key; 12] = [
+pub(crate) const KEYS: [Key; 14] = [
     key("database", DATABASE, Text, Some(super::DEFAULT_DATABASE)),
     key("bus", "OSTLER_BUS_URL", Text, Some("memory:")),
     key("listen", LISTEN, Text, Some(ostler_server::server::ADDRESS)),
@@ -36,6 +36,8 @@ pub(crate) const KEYS: [Key; 12] = [
     key("script", "OSTLER_SCRIPT", Text, None),
     key("lease_timeout_secs", "OSTLER_LEASE_TIMEOUT_SECS", Toml, Some("60")),
     key("local_network", "OSTLER_LOCAL_NETWORK", Toml, Some("false")),
+    key("thread_workspaces", "OSTLER_THREAD_WORKSPACES", Text, None),
+    key("mode", "OSTLER_MODE", Toml, None),
     key("provider", "OSTLER_PROVIDER", Toml, None),
     key("price", "OSTLER_PRICE", Toml, None),
 ];

@@ -76,6 +76,16 @@ pub(crate) struct Config {
     #[schemars(example = true)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) local_network: bool,
+    /// The folder in which agents of threads work that are opened over HTTP, relative to the
+    /// folder of this file. Each user or key of an org has a folder of its own in it. Without
+    /// it, these agents have neither files nor commands.
+    #[schemars(example = &"workspaces")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) thread_workspaces: Option<PathBuf>,
+    /// Modes of threads by id: `build`, `plan` and `chat` are shipped and can be changed, others
+    /// can be added.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) mode: BTreeMap<String, ModeConfig>,
     /// Providers of models besides the built-in `openai`, `anthropic`, `openrouter`, `ollama`,
     /// `vllm` and `llamacpp`. One with the name of a built-in provider replaces it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -106,10 +116,34 @@ impl Default for Config {
             script: None,
             lease_timeout_secs: None,
             local_network: false,
+            thread_workspaces: None,
+            mode: BTreeMap::new(),
             provider: Vec::new(),
             price: BTreeMap::new(),
         }
     }
+}
+
+/// A mode of threads.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModeConfig {
+    /// The file with the system prompt, relative to the folder of this file.
+    #[schemars(example = "prompts/plan.md")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) instructions: Option<PathBuf>,
+    /// The name for people.
+    #[schemars(example = &"Plan")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    /// Whether the agent has only tools that read.
+    #[schemars(example = true)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) read_only: Option<bool>,
+    /// The model of the mode.
+    #[schemars(example = "anthropic/claude-sonnet-4-5")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
 }
 
 /// A provider of models.

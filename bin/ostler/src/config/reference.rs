@@ -102,6 +102,7 @@ pub(crate) fn render_file(config: &Config) -> anyhow::Result<String> {
 fn example_table(reference: &Reference, key: &Key) -> String {
     let head = match key.name {
         "price" => "[price.\"shop/llama3\"]".to_owned(),
+        "mode" => "[mode.plan]".to_owned(),
         name => format!("[[{name}]]"),
     };
     let lines = reference.nested(key).into_iter();

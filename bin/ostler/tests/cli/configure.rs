@@ -104,6 +104,34 @@ fn o10_h07_a_soul_is_imported_compared_and_restored() {
     assert!(said.contains("there is no version 9"), "{said}");
 }
 
+/// H08: a proposal is made from a file, listed, shown with its changes, and decided once.
+#[test]
+fn h08_a_soul_is_proposed_shown_and_approved() {
+    let demo = DemoInstallation::new();
+    let file = std::path::Path::new(&demo.home()).join("SOUL.md");
+    let path = file.to_str().expect("a path");
+    demo.run(&["soul", "export", "gia", "--org", "bella", "--out", path]);
+    let text = std::fs::read_to_string(&file).expect("a file");
+    std::fs::write(&file, text.replace("Warm and quick", "Calm and quick")).expect("written");
+    let propose = ["soul", "propose", "gia", path, "--org", "bella", "--reason", "too hasty"];
+    let made = demo.json(&propose);
+    let id = made["proposal"]["id"].as_str().expect("an id");
+    let listed = demo.run(&["soul", "proposals", "ls", "--org", "bella"]);
+    assert!(listed.contains("too hasty") && listed.contains("Gia"), "{listed}");
+    assert!(demo.run(&["notice", "ls", "--org", "bella"]).contains("soul of Gia"));
+    let shown = demo.run(&["soul", "proposals", "show", id, "--org", "bella"]);
+    assert!(shown.contains("- Warm and quick") && shown.contains("+ Calm and quick"), "{shown}");
+    let said = demo.run(&["soul", "proposals", "approve", id, "--org", "bella"]);
+    assert!(said.contains("version 2 of the soul"), "{said}");
+    assert!(demo.run(&["soul", "log", "gia", "--org", "bella"]).contains("proposal prp_"));
+    let said = demo.error(&["soul", "proposals", "reject", id, "--org", "bella", "--reason", "no"]);
+    assert!(said.contains("is not waiting for this any more"), "{said}");
+    let none = demo.run(&["agent", "promotion", "ls", "--org", "bella"]);
+    assert!(none.contains("no autonomy level waits"), "{none}");
+    let figures = demo.run(&["agent", "promotion", "review", "--org", "bella"]);
+    assert!(figures.contains("Gia: "), "{figures}");
+}
+
 /// O11: a policy change says before which agents gain or lose which tools.
 #[test]
 fn o11_a_policy_change_says_who_gains_and_loses_what() {

@@ -190,7 +190,7 @@ fn o28_approvals_of_a_closed_session_are_not_listed() {
     let late = demo.error(&["approval", "approve", &id, "--org", "bella"]);
     assert!(late.contains("ended with its session, which is closed; nothing was run"), "{late}");
     let shown = demo.run(&["session", "show", "rosa"]);
-    assert!(shown.contains("closed: by an operator · spent"), "{shown}");
+    assert!(shown.contains("closed: by an operator · this session spent"), "{shown}");
 }
 
 /// O28: an approval given while a person has the conversation says when the call is made,

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "tests and their helpers may panic")]
 
+mod acp;
 mod agent_view;
 mod apply;
 mod at_terminal;
@@ -18,6 +19,7 @@ mod doctor;
 mod init;
 mod invalid_world;
 mod knowledge;
+mod layers;
 mod listings;
 mod manual;
 mod member;
@@ -44,6 +46,7 @@ mod secrets;
 mod send;
 mod session_view;
 mod subagents;
+mod threads;
 mod tools_explain;
 mod workflow;
 

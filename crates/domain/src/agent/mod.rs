@@ -4,6 +4,7 @@
 //! scopes in [`crate::scope`].
 
 pub mod autonomy;
+pub mod growth;
 pub mod limits;
 pub mod protection;
 pub mod routing;

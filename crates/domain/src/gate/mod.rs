@@ -76,6 +76,8 @@ pub enum GateDecision {
 pub enum AllowReason {
     /// It is a control tool.
     ControlTool,
+    /// A person decides on what the call proposes.
+    Proposal,
     /// The agent's autonomy level allows this risk.
     Autonomy {
         level: AutonomyLevel,
@@ -167,7 +169,7 @@ pub fn decide_approved(tool: &str, facts: &GateFacts<'_>) -> GateDecision {
         Err(reason) => return GateDecision::Deny(reason),
     };
     match decide_by_rules(spec, facts) {
-        refusal @ GateDecision::Deny(_) if spec.role == ToolRole::Ordinary => refusal,
+        refusal @ GateDecision::Deny(_) if spec.role != ToolRole::Control => refusal,
         _ => GateDecision::Allow(AllowReason::Approved),
     }
 }
@@ -199,16 +201,18 @@ fn decide_by_rules(spec: &ToolSpec, facts: &GateFacts<'_>) -> GateDecision {
     let query =
         PermissionQuery { tool: &spec.name, category: spec.category, arguments: facts.arguments };
     match facts.rules {
-        GateRules::Conversation(level) => decide_by_autonomy(level, spec.risk),
+        GateRules::Conversation(level) => decide_by_autonomy(level, spec),
         GateRules::Interactive(permissions) => decide_by_permission(query, permissions),
         GateRules::Both(level, permissions) => {
-            stricter(decide_by_autonomy(level, spec.risk), decide_by_permission(query, permissions))
+            stricter(decide_by_autonomy(level, spec), decide_by_permission(query, permissions))
         }
     }
 }
 
-const fn decide_by_autonomy(level: AutonomyLevel, risk: Risk) -> GateDecision {
+const fn decide_by_autonomy(level: AutonomyLevel, spec: &ToolSpec) -> GateDecision {
+    let risk = spec.risk;
     match (level, risk) {
+        _ if matches!(spec.role, ToolRole::Proposal) => GateDecision::Allow(AllowReason::Proposal),
         (AutonomyLevel::Autonomous, _)
         | (AutonomyLevel::SemiAutonomous | AutonomyLevel::DraftOnly, Risk::Read) => {
             GateDecision::Allow(AllowReason::Autonomy { level, risk })
@@ -270,6 +274,7 @@ impl fmt::Display for GateDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Allow(AllowReason::ControlTool) => f.write_str("control tool"),
+            Self::Allow(AllowReason::Proposal) => f.write_str("a person decides on the proposal"),
             Self::Allow(AllowReason::Approved) => f.write_str("approved by a person"),
             Self::Ask(AskReason::Untrusted) => {
                 f.write_str("destructive, after reading content from outside")

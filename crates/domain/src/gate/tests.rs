@@ -167,6 +167,20 @@ fn d01_control_tools_never_need_approval() {
     }
 }
 
+/// H08: a proposal waits for a person anyway, so the call asks nobody; the approval list of
+/// an agent still does.
+#[test]
+fn h08_a_proposal_asks_nobody_before_it_is_made() {
+    let mut case = case();
+    let tool = "propose_soul_update";
+    for level in AutonomyLevel::ALL {
+        assert_eq!(case.at(level, tool), GateDecision::Allow(AllowReason::Proposal), "{level}");
+    }
+    case.approval_list = [tool.parse().unwrap()].into();
+    let asked = GateDecision::Ask(AskReason::ApprovalList);
+    assert_eq!(case.at(AutonomyLevel::Autonomous, tool), asked);
+}
+
 /// D02: a tool on the approval list asks at every level, also if it reads.
 #[test]
 fn d02_the_approval_list_asks_at_every_level() {

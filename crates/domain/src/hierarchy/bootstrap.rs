@@ -3,8 +3,8 @@
 use crate::agent::AgentKind;
 use crate::agent::autonomy::{AutonomyLevel, initial_level};
 use crate::agent::subtype::Subtype;
-use crate::org::Org;
 use crate::org::layer::BusinessPosition;
+use crate::soul::Soul;
 
 /// The model of a coordinator, which only routes.
 pub const COORDINATOR_MODEL: &str = "anthropic/claude-haiku-4-5";
@@ -12,41 +12,67 @@ pub const COORDINATOR_MODEL: &str = "anthropic/claude-haiku-4-5";
 /// An agent to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAgent {
-    /// Used both in commands and on screens.
+    /// The name on screens and in prompts.
     pub name: String,
+    /// The name in commands.
+    pub slug: &'static str,
     pub subtype: Subtype,
     pub kind: AgentKind,
     pub autonomy: AutonomyLevel,
     /// `None` means the org's default model.
     pub model: Option<&'static str>,
-    /// Whether to write a soul for it.
-    pub has_soul: bool,
+    /// Its first soul; a coordinator needs none.
+    pub soul: Option<Soul>,
     /// Whether the org cannot be used without it.
     pub essential: bool,
 }
 
 /// Returns the agents of a new client: a PM, customer service and, if wanted, a
 /// coordinator. Only the PM is essential, because it can stand in for the others.
-pub fn initial_agents(org: &Org, with_coordinator: bool) -> Vec<NewAgent> {
-    let agent = |subtype: Subtype, role: &str| NewAgent {
-        name: format!("{} {role}", org.name),
+pub fn initial_agents(org: &str, with_coordinator: bool) -> Vec<NewAgent> {
+    let agent = |subtype: Subtype, slug: &'static str, role: &str| NewAgent {
+        name: format!("{org} {role}"),
+        slug,
         kind: AgentKind::Conversational,
-        autonomy: initial_level(&BusinessPosition::of(org, &subtype)),
+        autonomy: initial_level(&BusinessPosition::in_sub_org(&subtype)),
         model: None,
-        has_soul: true,
+        soul: first_soul(&subtype, org),
         essential: subtype == Subtype::Pm,
         subtype,
     };
     let coordinator = with_coordinator.then(|| NewAgent {
         kind: AgentKind::Internal,
         model: Some(COORDINATOR_MODEL),
-        has_soul: false,
-        ..agent(Subtype::Coordinator, "Coordinator")
+        ..agent(Subtype::Coordinator, "coordinator", "Coordinator")
     });
-    [agent(Subtype::Pm, "PM"), agent(Subtype::CustomerService, "Customer Service")]
-        .into_iter()
-        .chain(coordinator)
-        .collect()
+    [
+        agent(Subtype::Pm, "pm", "PM"),
+        agent(Subtype::CustomerService, "customer-service", "Customer Service"),
+    ]
+    .into_iter()
+    .chain(coordinator)
+    .collect()
+}
+
+/// Returns the soul that a new agent starts with.
+fn first_soul(subtype: &Subtype, org: &str) -> Option<Soul> {
+    let strings = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    match subtype {
+        Subtype::Pm => Some(Soul {
+            personality: format!("You know the business of {org} and keep its promises."),
+            communication_style: "Clear and short. Facts before opinions.".to_owned(),
+            always_do: strings(&["Say what you decided and why"]),
+            ..Soul::default()
+        }),
+        Subtype::CustomerService => Some(Soul {
+            personality: format!("You are the friendly voice of {org}."),
+            communication_style: "Warm, in short sentences.".to_owned(),
+            never_do: strings(&["Promise what you cannot keep"]),
+            always_do: strings(&["Say what happens next"]),
+            ..Soul::default()
+        }),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -55,12 +81,11 @@ mod tests {
     use crate::agent::AgentKind;
     use crate::agent::autonomy::AutonomyLevel;
     use crate::agent::subtype::Subtype;
-    use crate::testing;
 
     /// L08, L09: a PM and customer service, and only the PM is essential.
     #[test]
     fn l08_l09_a_client_starts_with_two_agents() {
-        let agents: Vec<(Subtype, bool)> = initial_agents(&testing::client(), false)
+        let agents: Vec<(Subtype, bool)> = initial_agents("Bella Pizza", false)
             .into_iter()
             .map(|agent| (agent.subtype, agent.essential))
             .collect();
@@ -70,15 +95,16 @@ mod tests {
     /// L10: the optional coordinator, field by field.
     #[test]
     fn l10_a_coordinator_is_internal_with_a_small_model() {
-        let agents = initial_agents(&testing::client(), true);
+        let agents = initial_agents("Bella Pizza", true);
         assert_eq!(agents.len(), 3);
         let coordinator = NewAgent {
             name: "Bella Pizza Coordinator".into(),
+            slug: "coordinator",
             subtype: Subtype::Coordinator,
             kind: AgentKind::Internal,
             autonomy: AutonomyLevel::Autonomous,
             model: Some(COORDINATOR_MODEL),
-            has_soul: false,
+            soul: None,
             essential: false,
         };
         assert_eq!(agents[2], coordinator);

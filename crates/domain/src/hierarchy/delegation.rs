@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Decider, DecisionRefused, Importance, MissingField, check_decider, require_text};
-use crate::id::OrgId;
+use crate::id::{AgentId, ConversationId, OrgId, SessionId};
 use crate::time::Timestamp;
 
 /// The status of a delegation to an org.
@@ -20,6 +20,12 @@ pub enum OrgDelegationStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrgDelegation {
     pub source: OrgId,
+    /// The sender in words, for readers who do not know the org of the sender.
+    pub sender: String,
+    /// The agent that delegated, if it was one, and the session in which it did.
+    pub agent: Option<AgentId>,
+    pub session: Option<SessionId>,
+    pub conversation: Option<ConversationId>,
     pub target: OrgId,
     /// What to do.
     pub instruction: String,
@@ -31,7 +37,8 @@ pub struct OrgDelegation {
 }
 
 /// The client's answer to a delegation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OrgDelegationAnswer {
     Accept,
     Reject,
@@ -58,12 +65,21 @@ impl OrgDelegation {
     ) -> Result<Self, MissingField> {
         Ok(Self {
             source,
+            sender: String::new(),
+            agent: None,
+            session: None,
+            conversation: None,
             target,
             instruction: require_text("instruction", instruction)?,
             priority: priority.unwrap_or(Importance::Medium),
             status: OrgDelegationStatus::Pending,
             decided_by: None,
         })
+    }
+
+    /// Returns whether it is neither completed nor rejected.
+    pub const fn is_open(&self) -> bool {
+        matches!(self.status, OrgDelegationStatus::Pending | OrgDelegationStatus::Accepted)
     }
 
     /// Applies the client's answer.

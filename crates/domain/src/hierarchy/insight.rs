@@ -19,6 +19,18 @@ pub enum InsightCategory {
     Suggestion,
 }
 
+impl InsightCategory {
+    /// Returns the name in files, commands and prompts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CustomerTrend => "customer_trend",
+            Self::ProductFeedback => "product_feedback",
+            Self::Performance => "performance",
+            Self::Suggestion => "suggestion",
+        }
+    }
+}
+
 /// A text that is not an insight category.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not one of customer_trend, product_feedback, performance, suggestion")]
@@ -42,6 +54,8 @@ impl FromStr for InsightCategory {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Insight {
     pub source: OrgId,
+    /// The sender in words.
+    pub sender: String,
     /// The parent agency.
     pub target: OrgId,
     pub insight: String,
@@ -62,7 +76,8 @@ impl Insight {
         evidence: Option<String>,
     ) -> Result<Self, MissingField> {
         let insight = require_text("insight", insight)?;
-        Ok(Self { source, target, insight, category, evidence, acknowledged_at: None })
+        let sender = String::new();
+        Ok(Self { source, sender, target, insight, category, evidence, acknowledged_at: None })
     }
 
     /// Records that the parent's PM or one of its people took note. Only the first time

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::route::Party;
 use super::{Decider, DecisionRefused, Importance, MissingField, check_decider, require_text};
+use crate::id::{ConversationId, SessionId};
 use crate::time::Timestamp;
 
 /// The status of an issue.
@@ -20,8 +21,15 @@ pub enum IssueStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
     pub source: Party,
+    /// The sender in words, for readers who do not know the org of the sender.
+    pub sender: String,
     /// The agent that decides.
     pub target: Party,
+    /// The coordinator that routed it, if one of the two orgs has one.
+    pub routed_by: Option<Party>,
+    /// The session that it is about, in the org of the sender.
+    pub session: Option<SessionId>,
+    pub conversation: Option<ConversationId>,
     pub summary: String,
     pub severity: Importance,
     /// A digest of the conversation.
@@ -33,7 +41,8 @@ pub struct Issue {
 }
 
 /// A decision on an issue.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum IssueDecision {
     Acknowledge,
     Resolve(String),
@@ -67,13 +76,22 @@ impl Issue {
         let context = context.to_owned();
         Ok(Self {
             source,
+            sender: String::new(),
             target,
+            routed_by: None,
+            session: None,
+            conversation: None,
             summary,
             severity,
             context,
             status: IssueStatus::Pending,
             decided_by: None,
         })
+    }
+
+    /// Returns whether nobody has resolved or dismissed it.
+    pub const fn is_open(&self) -> bool {
+        matches!(self.status, IssueStatus::Pending | IssueStatus::Acknowledged)
     }
 
     /// Applies a decision and returns whether to notify the source.
@@ -205,9 +223,22 @@ mod tests {
     fn l20_an_issue_reads_back_as_it_was_stored() {
         let issue = issue("double charge").unwrap();
         let stored = serde_json::to_value(&issue).unwrap();
-        let fields: Vec<&str> = stored.as_object().unwrap().keys().map(String::as_str).collect();
-        let expected =
-            ["context", "decided_by", "severity", "source", "status", "summary", "target"];
+        let mut fields: Vec<&str> =
+            stored.as_object().unwrap().keys().map(String::as_str).collect();
+        fields.sort_unstable();
+        let expected = [
+            "context",
+            "conversation",
+            "decided_by",
+            "routed_by",
+            "sender",
+            "session",
+            "severity",
+            "source",
+            "status",
+            "summary",
+            "target",
+        ];
         assert_eq!(fields, expected);
         assert_eq!(stored["source"]["business_layer"], 4);
         assert_eq!(stored["status"], "pending");

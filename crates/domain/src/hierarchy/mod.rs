@@ -24,6 +24,17 @@ pub enum Importance {
     High,
 }
 
+impl Importance {
+    /// Returns the name in files, commands and prompts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
 /// A text that is not an importance.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not one of low, medium, high")]

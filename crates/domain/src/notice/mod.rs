@@ -54,6 +54,10 @@ pub enum NoticeKind {
     ApprovalExpired,
     /// A call that a person approved did not do what was asked.
     ApprovedCallFailed,
+    /// A change of a soul needs a decision.
+    SoulProposal,
+    /// Another autonomy level of an agent needs the owner's decision.
+    LevelProposal,
     /// A reply cannot be sent: its channel has no enabled binding any more.
     NoBinding,
     /// A call or a send may or may not have taken effect.
@@ -62,6 +66,16 @@ pub enum NoticeKind {
     WorkflowWaiting,
     /// An agent asked for a refund that a person has to pay.
     RefundRequested,
+    /// An agent one business layer below sent an issue.
+    IssueRaised,
+    /// An issue that an agent sent was resolved or dismissed.
+    IssueSettled,
+    /// The agency or the platform delegated work.
+    DelegationReceived,
+    /// A client completed or rejected delegated work.
+    DelegationAnswered,
+    /// The PM gave an agent an instruction.
+    Instruction,
 }
 
 /// How soon a person has to know.
@@ -108,7 +122,14 @@ impl NoticeKind {
             | Self::Handoff
             | Self::ApprovalWanted
             | Self::ApprovalExpired
-            | Self::ApprovedCallFailed => 0,
+            | Self::ApprovedCallFailed
+            | Self::SoulProposal
+            | Self::LevelProposal
+            | Self::IssueRaised
+            | Self::IssueSettled
+            | Self::DelegationReceived
+            | Self::DelegationAnswered
+            | Self::Instruction => 0,
         })
     }
 
@@ -136,9 +157,17 @@ impl NoticeKind {
             Self::ApprovalWanted => "A person has to decide on a call.",
             Self::ApprovalExpired => "A call was not decided in time.",
             Self::ApprovedCallFailed => "An approved call did not do what was asked.",
+            Self::SoulProposal | Self::LevelProposal => {
+                "A person has to decide on a change of an agent."
+            }
             Self::UnknownOutcome => "It is unknown whether a call or a message took effect.",
             Self::WorkflowWaiting => "A workflow waits for a person.",
             Self::RefundRequested => "A person has to pay a refund.",
+            Self::IssueRaised => "An agent sent an issue.",
+            Self::IssueSettled => "An issue that you sent is settled.",
+            Self::DelegationReceived => "Work was delegated to your organization.",
+            Self::DelegationAnswered => "A client answered your delegation.",
+            Self::Instruction => "The PM gave you an instruction.",
         }
     }
 
@@ -148,7 +177,9 @@ impl NoticeKind {
             Self::ApprovalWanted
             | Self::ApprovalExpired
             | Self::ApprovedCallFailed
-            | Self::RefundRequested => NoticeTopic::Approvals,
+            | Self::RefundRequested
+            | Self::SoulProposal
+            | Self::LevelProposal => NoticeTopic::Approvals,
             Self::Escalation | Self::EscalationReminder | Self::EscalationUnanswered => {
                 NoticeTopic::Escalations
             }
@@ -166,6 +197,11 @@ impl NoticeKind {
             Self::UnknownOutcome => NoticeTopic::UnknownOutcomes,
             Self::WorkflowWaiting => NoticeTopic::Workflows,
             Self::Handoff => NoticeTopic::Handoffs,
+            Self::IssueRaised
+            | Self::IssueSettled
+            | Self::DelegationReceived
+            | Self::DelegationAnswered
+            | Self::Instruction => NoticeTopic::Organizations,
         }
     }
 

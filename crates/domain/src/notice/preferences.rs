@@ -35,6 +35,8 @@ pub enum NoticeTopic {
     Workflows,
     /// Conversations that one agent handed to another.
     Handoffs,
+    /// Issues and work that the agency and its clients send each other.
+    Organizations,
 }
 
 /// Where a notice goes.
@@ -55,7 +57,7 @@ pub enum NoticeDestination {
 
 impl NoticeTopic {
     /// All topics.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Approvals,
         Self::Escalations,
         Self::Credits,
@@ -65,6 +67,7 @@ impl NoticeTopic {
         Self::UnknownOutcomes,
         Self::Workflows,
         Self::Handoffs,
+        Self::Organizations,
     ];
 
     /// Returns the name in files and commands.
@@ -79,6 +82,7 @@ impl NoticeTopic {
             Self::UnknownOutcomes => "unknown_outcomes",
             Self::Workflows => "workflows",
             Self::Handoffs => "handoffs",
+            Self::Organizations => "organizations",
         }
     }
 

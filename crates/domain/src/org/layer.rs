@@ -113,6 +113,15 @@ impl BusinessPosition {
     pub fn facing(&self, audience: Audience) -> Self {
         Self { guardrail_layer: self.guardrail_layer_for(audience), ..self.clone() }
     }
+
+    /// Returns the position of an agent with this subtype in any sub-org.
+    pub fn in_sub_org(subtype: &Subtype) -> Self {
+        let layer = match subtype {
+            Subtype::CustomerService => BusinessLayer::EndCustomer,
+            _ => BusinessLayer::Client,
+        };
+        Self { business_layer: layer, guardrail_layer: layer, subtype: subtype.clone() }
+    }
 }
 
 /// Returns the business layer of an agent.

@@ -45,6 +45,8 @@ pub struct PromptFacts<'a> {
     pub team: Option<&'a TeamSession>,
     /// Instructions from the PM or the agency.
     pub instructions: &'a [&'a str],
+    /// What waits for the agent's decision.
+    pub waiting: &'a [&'a str],
     /// Notices to the agent about failures elsewhere.
     pub notices: &'a [&'a str],
     /// Tools that are unavailable in this session; empty unless it is degraded.
@@ -53,6 +55,8 @@ pub struct PromptFacts<'a> {
     pub resolution: Option<&'a str>,
     /// The summary of the previous session.
     pub previous_summary: Option<&'a str>,
+    /// Whether the agent may use `escalate_to_parent`.
+    pub can_escalate: bool,
     pub testing: bool,
 }
 
@@ -60,7 +64,7 @@ pub struct PromptFacts<'a> {
 pub fn system_prompt(facts: &PromptFacts<'_>) -> String {
     let sections = [
         Some(identity(facts)),
-        Some(position::section(facts.position, facts.org, facts.parent)),
+        Some(position::section(facts.position, facts.org, facts.parent, facts.can_escalate)),
         soul(facts.soul),
         Some(guardrails(facts)),
         facts.agent.brand.as_ref().map(brand),
@@ -69,6 +73,7 @@ pub fn system_prompt(facts: &PromptFacts<'_>) -> String {
         facts.team.and_then(handoff::shared),
         facts.team.and_then(|team| handoff::block(team, facts.agent.id)),
         list("Your instructions", facts.instructions),
+        waiting(facts.waiting),
         list("What you should know", facts.notices),
         facts.resolution.map(|text| format!("## What a colleague resolved\n\n{text}")),
         degraded(facts.unavailable),
@@ -153,6 +158,12 @@ fn documents(documents: &[PromptDocument<'_>]) -> Option<String> {
 fn list(title: &str, lines: &[&str]) -> Option<String> {
     let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
     (!lines.is_empty()).then(|| format!("## {title}\n\n{}", lines.join("\n")))
+}
+
+/// Returns what waits for the decision of the agent.
+fn waiting(lines: &[&str]) -> Option<String> {
+    let listed = list("Waiting for your decision", lines)?;
+    Some(format!("{listed}\n\n{}", include_str!("texts/waiting.md").trim_end()))
 }
 
 fn degraded(unavailable: &[ToolName]) -> Option<String> {

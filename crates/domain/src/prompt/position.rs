@@ -7,8 +7,13 @@ use crate::org::layer::{BusinessLayer, BusinessPosition};
 /// Returns the section on the agent's position in the hierarchy.
 ///
 /// Names the parent agency at layer 3 only: the agent of an end customer never learns
-/// whose client its org is.
-pub fn section(position: &BusinessPosition, org: &Org, parent: Option<&Org>) -> String {
+/// whose client its org is. Mentions escalation if the agent has the tool for it.
+pub fn section(
+    position: &BusinessPosition,
+    org: &Org,
+    parent: Option<&Org>,
+    can_escalate: bool,
+) -> String {
     let layer = position.guardrail_layer;
     let parent = parent.filter(|_| layer == BusinessLayer::Client);
     let mut lines = vec![
@@ -24,7 +29,20 @@ pub fn section(position: &BusinessPosition, org: &Org, parent: Option<&Org>) -> 
     let agency = parent.map(|parent| format!(" under the {} agency", parent.name));
     let values = [("org", org.name.as_str()), ("agency", agency.as_deref().unwrap_or(""))];
     lines.push(fill(text(layer).trim_end(), &values));
+    lines.extend(escalation(layer).filter(|_| can_escalate).map(str::to_owned));
     lines.join("\n")
+}
+
+const fn escalation(layer: BusinessLayer) -> Option<&'static str> {
+    match layer {
+        BusinessLayer::Platform | BusinessLayer::Agency => None,
+        BusinessLayer::Client => {
+            Some("**Escalation:** Use escalate_to_parent to send issues to your agency's PM.")
+        }
+        BusinessLayer::EndCustomer => {
+            Some("**Escalation:** Use escalate_to_parent to send complex issues to the PM.")
+        }
+    }
 }
 
 const fn text(layer: BusinessLayer) -> &'static str {
@@ -46,7 +64,7 @@ mod tests {
 
     fn of(org: &Org, subtype: &str) -> String {
         let parent = testing::agency();
-        section(&BusinessPosition::of(org, &Subtype::from(subtype)), org, Some(&parent))
+        section(&BusinessPosition::of(org, &Subtype::from(subtype)), org, Some(&parent), true)
     }
 
     /// L02, L04: the text of layer 2.

@@ -53,10 +53,12 @@ impl Scene {
             documents: &[PromptDocument { title: "Menu", text: "Margherita 10.00" }],
             team: None,
             instructions: &[],
+            waiting: &[],
             notices: &[],
             unavailable: &[],
             resolution: None,
             previous_summary: None,
+            can_escalate: true,
             testing: false,
         }
     }

@@ -5,7 +5,8 @@ use crate::agent::subtype::Subtype;
 use crate::org::guardrail::{Right, right};
 use crate::org::layer::{BusinessLayer, BusinessPosition};
 use crate::tool::catalogue::{
-    DELEGATE_TO_CHILD, ESCALATE_TO_HUMAN, ESCALATE_TO_PARENT, SHARE_INSIGHT_UPWARD, TAG_IN_AGENT,
+    ACKNOWLEDGE_INSIGHT, ANSWER_DELEGATION, DECIDE_ISSUE, DELEGATE_TO_CHILD, ESCALATE_TO_HUMAN,
+    ESCALATE_TO_PARENT, INSTRUCT_AGENT, SHARE_INSIGHT_UPWARD, TAG_IN_AGENT,
 };
 use crate::tool::{Audience, ToolGroup, ToolName, ToolSpec};
 
@@ -39,11 +40,19 @@ pub const LAYER_3_BLOCKED: [ToolName; 4] = [
 use BusinessLayer::{Agency, Client, EndCustomer, Platform};
 
 /// The layers that have each cross-layer tool.
-const CROSS_LAYER: [(ToolName, &[BusinessLayer]); 3] = [
+const CROSS_LAYER: [(ToolName, &[BusinessLayer]); 7] = [
     (ESCALATE_TO_PARENT, &[Agency, Client, EndCustomer]),
     (SHARE_INSIGHT_UPWARD, &[Client, EndCustomer]),
     (DELEGATE_TO_CHILD, &[Agency]),
+    (INSTRUCT_AGENT, &[Agency, Client]),
+    (DECIDE_ISSUE, &[Agency, Client]),
+    (ANSWER_DELEGATION, &[Agency, Client]),
+    (ACKNOWLEDGE_INSIGHT, &[Agency]),
 ];
+
+/// The tools with which a PM decides; no other agent has them.
+const DECISIONS: [ToolName; 5] =
+    [DELEGATE_TO_CHILD, INSTRUCT_AGENT, DECIDE_ISSUE, ANSWER_DELEGATION, ACKNOWLEDGE_INSIGHT];
 
 /// Returns why an agent with this position does not have a tool while it answers `audience`,
 /// if so. To a customer every agent answers with the rights of layer 4.
@@ -62,6 +71,9 @@ pub fn removal(
         .any(|(name, layers)| *name == tool.name && !layers.contains(&business_layer));
     if elsewhere || (tool.group == ToolGroup::PlatformAdmin && business_layer != Platform) {
         return Some(Removal::OtherLayersTool { business_layer });
+    }
+    if DECISIONS.contains(&tool.name) && position.subtype != Subtype::Pm {
+        return Some(Removal::PmDecides);
     }
     if let Some(capability) = tool.capability
         && matches!(right(business_layer, capability), Right::No | Right::NotApplicable)

@@ -86,9 +86,11 @@ impl ToolScope {
         Self { tools, hosts: None }
     }
 
-    /// Sets the hosts that the org lets tools call after private or outside content was read.
+    /// Sets the hosts that the org lets tools call after private or outside content was read,
+    /// in any case.
     #[must_use]
-    pub fn with_hosts(self, hosts: BTreeSet<String>) -> Self {
+    pub fn with_hosts(self, hosts: &BTreeSet<String>) -> Self {
+        let hosts = hosts.iter().map(|host| host.to_lowercase()).collect();
         Self { hosts: Some(hosts), ..self }
     }
 

@@ -115,6 +115,8 @@ pub enum Removal {
     },
     /// A coordinator never messages contacts.
     RoutesOnly,
+    /// Only the PM of an org decides.
+    PmDecides,
     FailedTooOften {
         failures: u32,
         since: Timestamp,
@@ -147,7 +149,8 @@ impl Removal {
             | Self::NoRight { .. }
             | Self::NotOnLayerList { .. }
             | Self::BlockedAtLayer { .. }
-            | Self::RoutesOnly => ScopeStage::BusinessLayer,
+            | Self::RoutesOnly
+            | Self::PmDecides => ScopeStage::BusinessLayer,
             Self::FailedTooOften { .. }
             | Self::SessionReadOnly
             | Self::NotOnChannel { .. }
@@ -182,6 +185,7 @@ impl fmt::Display for Removal {
                 write!(f, "blocked for {} agents", business_layer.name())
             }
             Self::RoutesOnly => f.write_str("a coordinator does not write to people outside"),
+            Self::PmDecides => f.write_str("the PM decides this"),
             Self::FailedTooOften { failures, .. } => {
                 write!(f, "failed {failures} times in this session")
             }

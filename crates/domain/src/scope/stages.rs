@@ -62,7 +62,7 @@ fn business_layer(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
 fn session(tool: &ToolSpec, facts: &ScopeFacts<'_>) -> Option<Removal> {
     let session = facts.session;
     // Control tools, such as an escalation, stay available after failures.
-    if tool.role == ToolRole::Ordinary
+    if tool.role != ToolRole::Control
         && let Some(disabled) = session.disabled.get(&tool.name)
     {
         let (failures, since) = (disabled.failures, disabled.since);

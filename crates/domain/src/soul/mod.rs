@@ -1,5 +1,6 @@
 //! Souls: the versioned personality and rules of an agent.
 
+pub mod patch;
 pub mod proposal;
 
 use std::collections::BTreeSet;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Soul, SoulField, SoulHistory, SoulOrigin};
+use crate::agent::autonomy::AutonomyLevel;
 use crate::agent::{Agent, Protection};
 use crate::id::{AgentId, OrgId, ProposalId, UserId};
 use crate::org::guardrail::{Capability, Right, right};
@@ -41,7 +42,18 @@ impl Default for ProposalPolicy {
 
 /// Fields that an agent never changes on its own initiative. Blocked topics are not part
 /// of a soul, so no proposal can change them.
-pub const GUARDED_FIELDS: [SoulField; 2] = [SoulField::NeverDo, SoulField::EscalationTriggers];
+const GUARDED_FIELDS: [SoulField; 2] = [SoulField::NeverDo, SoulField::EscalationTriggers];
+
+/// Who made a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalAuthor {
+    /// An agent, in a conversation.
+    Agent(AgentId),
+    /// An agent that looked back at recent sessions.
+    Reflection(AgentId),
+    Person(UserId),
+}
 
 /// Who initiated a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +69,7 @@ pub enum Initiative {
 pub struct Proposer {
     pub position: BusinessPosition,
     pub org: OrgId,
+    pub autonomy: AutonomyLevel,
     pub initiative: Initiative,
     pub made_today: u32,
     pub pending: u32,
@@ -84,6 +97,8 @@ pub enum ProposalRefused {
     TemplatesSoul(String),
     #[error("no agent `{0}` in this org")]
     OtherOrg(String),
+    #[error("`{0}` has no soul yet; a person writes the first one")]
+    NoSoul(String),
     #[error("this proposal changes nothing")]
     NoChange,
     /// It changes fields that only the owner may change.
@@ -115,7 +130,8 @@ pub fn decide_proposal(
     }
     let layer = proposer.position.guardrail_layer;
     let decision = match right(layer, Capability::SoulEvolution) {
-        Right::Yes => ProposalDecision::Apply,
+        Right::Yes if proposer.autonomy == AutonomyLevel::Autonomous => ProposalDecision::Apply,
+        Right::Yes => ProposalDecision::Pending,
         Right::Propose if target.org == proposer.org => ProposalDecision::Pending,
         Right::Propose => return Err(ProposalRefused::OtherOrg(target.slug.clone())),
         _ => return Err(ProposalRefused::Layer(layer)),
@@ -135,12 +151,16 @@ fn check_guarded(
     initiative: Initiative,
     changed: &BTreeSet<SoulField>,
 ) -> Result<(), ProposalRefused> {
-    let touched: BTreeSet<SoulField> =
-        GUARDED_FIELDS.into_iter().filter(|field| changed.contains(field)).collect();
+    let touched = guarded_fields(changed);
     if initiative == Initiative::Own && !touched.is_empty() {
         return Err(ProposalRefused::Guarded(touched));
     }
     Ok(())
+}
+
+/// Returns the changed fields that only the owner may change.
+pub fn guarded_fields(changed: &BTreeSet<SoulField>) -> BTreeSet<SoulField> {
+    GUARDED_FIELDS.into_iter().filter(|field| changed.contains(field)).collect()
 }
 
 fn join_names(fields: &BTreeSet<SoulField>) -> String {
@@ -184,7 +204,7 @@ pub enum ProposalStatus {
         reason: String,
     },
     Expired,
-    /// The soul changed before the proposal could be applied.
+    /// The soul changed, or became protected, before the proposal could be applied.
     Superseded,
 }
 
@@ -197,6 +217,10 @@ pub struct Proposal {
     /// The version it was made against.
     pub base_version: u32,
     pub soul: Soul,
+    /// Why it was made, in a sentence or two. The status of a rejected one is stored beside
+    /// it, with a `reason` of its own.
+    #[serde(default, rename = "rationale")]
+    pub reason: String,
     pub made_at: Timestamp,
     pub expires_at: Timestamp,
     #[serde(flatten)]
@@ -266,7 +290,11 @@ impl Proposal {
             return Err(ProposalError::Over(self.id));
         };
         let own_soul = agent.protection == Protection::Open && agent.template.is_none();
-        if agent.id != self.target || !own_soul {
+        if agent.id != self.target {
+            return Err(ProposalError::WrongTarget(self.id));
+        }
+        if !own_soul {
+            self.status = ProposalStatus::Superseded;
             return Err(ProposalError::WrongTarget(self.id));
         }
         let (id, base, current) = (self.id, self.base_version, history.current().version);

@@ -17,6 +17,16 @@ pub const ESCALATE_TO_PARENT: ToolName = ToolName::from_static("escalate_to_pare
 pub const DELEGATE_TO_CHILD: ToolName = ToolName::from_static("delegate_to_child");
 /// Sends a learning to the agency.
 pub const SHARE_INSIGHT_UPWARD: ToolName = ToolName::from_static("share_insight_upward");
+/// Proposes a change of an agent's soul.
+pub const PROPOSE_SOUL_UPDATE: ToolName = ToolName::from_static("propose_soul_update");
+/// Gives another agent of the org an instruction.
+pub const INSTRUCT_AGENT: ToolName = ToolName::from_static("instruct_agent");
+/// Acknowledges, resolves or dismisses an issue.
+pub const DECIDE_ISSUE: ToolName = ToolName::from_static("decide_issue");
+/// Accepts, completes or rejects work from the agency or the platform.
+pub const ANSWER_DELEGATION: ToolName = ToolName::from_static("answer_delegation");
+/// Acknowledges an insight of a client.
+pub const ACKNOWLEDGE_INSIGHT: ToolName = ToolName::from_static("acknowledge_insight");
 
 const SEND: Capability = Capability::SendExternalMessages;
 
@@ -61,8 +71,10 @@ pub fn built_in() -> Vec<ToolSpec> {
             .priced(2),
         write("update_org_settings", Management).requires_capability(Capability::ManageOrgSettings),
         write("update_agent", Management).requires_capability(Capability::ModifyAgents),
-        write("propose_soul_update", Management).requires_capability(Capability::SoulEvolution),
-        write("instruct_agent", Management),
+        ToolSpec::write(PROPOSE_SOUL_UPDATE, Management)
+            .proposing()
+            .requires_capability(Capability::SoulEvolution),
+        ToolSpec::write(INSTRUCT_AGENT, Management),
         write("create_client_org", Agency).requires_capability(Capability::CreateSubOrgs),
         read("list_client_orgs", Agency),
         read("get_client_org_stats", Agency),
@@ -73,6 +85,9 @@ pub fn built_in() -> Vec<ToolSpec> {
         ToolSpec::control(ESCALATE_TO_PARENT, CrossLayer).for_customers(),
         ToolSpec::write(DELEGATE_TO_CHILD, CrossLayer),
         ToolSpec::write(SHARE_INSIGHT_UPWARD, CrossLayer).for_customers(),
+        ToolSpec::write(DECIDE_ISSUE, CrossLayer),
+        ToolSpec::write(ANSWER_DELEGATION, CrossLayer),
+        ToolSpec::write(ACKNOWLEDGE_INSIGHT, CrossLayer),
         ToolSpec::control(TAG_IN_AGENT, Team).for_customers(),
         ToolSpec::control(ESCALATE_TO_HUMAN, Team).for_customers(),
     ]

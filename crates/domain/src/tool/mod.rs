@@ -191,6 +191,9 @@ pub enum ToolGroup {
 pub enum ToolRole {
     /// Passes every check.
     Ordinary,
+    /// Makes a proposal that a person decides on, so that no autonomy level asks about the
+    /// call itself.
+    Proposal,
     /// Controls the conversation itself (asking, planning, handing over). It passes the
     /// scope only and never needs approval.
     Control,

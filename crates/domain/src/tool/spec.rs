@@ -78,6 +78,12 @@ impl ToolSpec {
         Self { risk: Risk::Destructive, ..self }
     }
 
+    /// Marks the tool as making a proposal that a person decides on.
+    #[must_use]
+    pub fn proposing(self) -> Self {
+        Self { role: ToolRole::Proposal, ..self }
+    }
+
     /// Marks the tool as having its effect in another system.
     #[must_use]
     pub fn external(self) -> Self {

@@ -1,5 +1,7 @@
 //! Properties of ordered permission rules: what order can and cannot change.
 
+#![allow(clippy::expect_used, reason = "these are tests")]
+
 use std::sync::Arc;
 
 use ostler_domain::gate::permission::arguments::ArgumentPattern;
@@ -62,12 +64,13 @@ fn rules() -> impl Strategy<Value = Vec<PlacedRule>> {
             .map(|(line, (of_tool, pattern, verdict, force, expires))| {
                 let arguments = pattern.map(|pattern| json!({ "command": pattern }));
                 let parse = |value: &serde_json::Value| {
-                    ArgumentPattern::parse_arguments(value.as_object().unwrap()).unwrap()
+                    let members = value.as_object().expect("an object");
+                    ArgumentPattern::parse_arguments(members).expect("a pattern")
                 };
                 PlacedRule {
                     rule: PermissionRule {
                         subject: if of_tool {
-                            RuleSubject::Tool(TextPattern::parse("run_*").unwrap())
+                            RuleSubject::Tool(TextPattern::parse("run_*").expect("a pattern"))
                         } else {
                             RuleSubject::Category(ToolCategory::Execute)
                         },
@@ -78,7 +81,7 @@ fn rules() -> impl Strategy<Value = Vec<PlacedRule>> {
                     },
                     scope: RuleScope::User,
                     file: Arc::from("permissions.toml"),
-                    line: u32::try_from(line).unwrap() + 1,
+                    line: u32::try_from(line).expect("a small number") + 1,
                     force,
                 }
             })

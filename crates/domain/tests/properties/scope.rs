@@ -200,7 +200,7 @@ impl Narrowing {
             },
             Self::LicenceOff => tool.group == ToolGroup::Agency && layer != BusinessLayer::Platform,
             Self::DraftOnly | Self::ReadOnly => {
-                tool.risk != Risk::Read && tool.role == ToolRole::Ordinary
+                tool.risk != Risk::Read && tool.role != ToolRole::Control
             }
         }
     }

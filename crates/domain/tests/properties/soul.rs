@@ -107,6 +107,7 @@ fn histories() -> impl Strategy<Value = Vec<(Op, i64)>> {
 
 fn proposal() -> Proposal {
     Proposal {
+        reason: String::new(),
         id: ProposalId::from_u128(1),
         target: id(1),
         base_version: 1,
@@ -175,9 +176,12 @@ fn h08_a_final_status_never_changes() {
                         base: 1,
                         current: souls.current().version,
                     });
-                    outcome == Outcome::Refused(stale)
-                        && op == Op::Apply(ApplyTo::Target)
-                        && versions > 1
+                    let own = Op::Apply(ApplyTo::Target);
+                    let taken = [Op::Apply(ApplyTo::Protected), Op::Apply(ApplyTo::Templated)]
+                        .contains(&op);
+                    let wrong = Some(ProposalError::WrongTarget(proposal.id));
+                    (outcome == Outcome::Refused(stale) && op == own && versions > 1)
+                        || (outcome == Outcome::Refused(wrong) && taken)
                 }
                 (same, still) => (!done || op == Op::Edit) && same == still,
             };

@@ -1,6 +1,6 @@
 //! Questions and plans: the turn waits for a person, also across restarts.
 
-use ostler_harness::{AskEvent, EventKind, PlanResponse};
+use ostler_harness::{AskEvent, EventKind, MessageEvent, PlanResponse, TurnLifeEvent};
 
 use super::{Printed, harness};
 
@@ -26,7 +26,14 @@ pub(super) async fn run() -> Printed {
             _ => {}
         }
     }
-    // The approved plan is carried out in the default mode.
-    let outcome = harness.wait_until_idle().await.ok_or("no turn was running")?;
-    Ok(format!("{printed}{:?}", outcome.end))
+    // The approved plan is carried out in the default mode, by a turn of its own.
+    let mut ended = 0;
+    while ended < 2 {
+        let event = events.next().await;
+        if let EventKind::Message(MessageEvent::MessageEnd { message }) = &event.kind {
+            printed += &format!("{:?}\n", message.content);
+        }
+        ended += i32::from(matches!(event.kind, EventKind::Turn(TurnLifeEvent::AgentEnd { .. })));
+    }
+    Ok(printed)
 }

@@ -11,6 +11,7 @@ use futures_util::{FutureExt, Stream};
 use ostler_domain::id::ThreadId;
 use tokio::sync::Notify;
 
+use super::current::{CurrentEvents, Tracker};
 use super::{EventDetails, EventKind, HarnessEvent};
 
 /// How many events are kept in memory for readers that are behind.
@@ -33,6 +34,7 @@ struct Ring {
     last_id: i64,
     /// The thread of the harness, and the number before its first event here.
     thread: Option<(ThreadId, i64)>,
+    tracker: Tracker,
 }
 
 /// The place of an event in the ring.
@@ -67,6 +69,7 @@ impl EventHub {
     pub(crate) fn begin_thread(&self, thread: ThreadId, lease_token: i64) {
         let mut ring = self.ring();
         ring.unsaved.clear();
+        ring.tracker = Tracker::default();
         ring.last_id = lease_token << 32;
         ring.thread = Some((thread, ring.last_id));
     }
@@ -75,6 +78,7 @@ impl EventHub {
     pub(crate) fn publish(&self, kind: EventKind, details: EventDetails) {
         let mut ring = self.ring();
         let event = number(&mut ring, kind, details);
+        ring.tracker.see(&event);
         push(&mut ring, event, SlotState::Published);
         drop(ring);
         self.wake.notify_waiters();
@@ -94,6 +98,9 @@ impl EventHub {
         let slot = ring.events.iter_mut().rev().find(|slot| Arc::ptr_eq(&slot.event, event));
         if let Some(slot) = slot {
             slot.state = state;
+        }
+        if state == SlotState::Published {
+            ring.tracker.see(event);
         }
         drop(ring);
         self.wake.notify_waiters();
@@ -117,6 +124,15 @@ impl EventHub {
         let ring = self.ring();
         let last = ring.thread.map(|(thread, _)| (thread, ring.last_id));
         (ring.start + ring.events.len() as u64, last)
+    }
+
+    /// Returns what is going on. Its number is that of the last event before one that is
+    /// not published yet.
+    pub(crate) fn current(&self) -> CurrentEvents {
+        let ring = self.ring();
+        let held = ring.events.iter().find(|slot| slot.state == SlotState::Held);
+        let before = held.and_then(|slot| slot.event.ext.id).map(|id| id - 1);
+        ring.tracker.current(before.unwrap_or(ring.last_id))
     }
 
     /// Returns the thread of the harness, and the number before its first event here.

@@ -6,6 +6,7 @@
 //! and a reader that was away continues after the last number it has seen. Events without
 //! a number report progress and are not repeated.
 
+mod current;
 mod hub;
 mod kinds;
 
@@ -14,6 +15,7 @@ use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use current::CurrentEvents;
 pub use hub::Subscription;
 pub(crate) use hub::{EventHub, EventReader, HeldEvent};
 pub use kinds::{

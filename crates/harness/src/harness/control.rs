@@ -1,12 +1,15 @@
 //! Sending messages, and stopping, steering and continuing turns.
 
+use std::sync::atomic::Ordering;
+
+use ostler_domain::id::RunId;
 use ostler_engine::history::{Content, Item};
 
 use super::Harness;
 use crate::error::HarnessError;
 use crate::event::SessionEvent;
 use crate::message::MessageOrigin;
-use crate::session::{QueuedMessage, Session, TurnOutcome, TurnStatus};
+use crate::session::{QueuedMessage, RunningTurn, Session, TurnOutcome, TurnStatus};
 
 /// How many follow-ups may wait.
 const MAX_FOLLOW_UPS: usize = 64;
@@ -56,6 +59,30 @@ impl MessageInput {
     }
 }
 
+/// A turn that has begun. Dropping this does not stop it.
+#[derive(Debug)]
+pub struct StartedTurn {
+    pub id: RunId,
+    done: Waiting,
+}
+
+impl StartedTurn {
+    /// Waits for the end of the turn.
+    pub async fn ended(self) -> TurnOutcome {
+        ended(self.done).await
+    }
+}
+
+/// Returns the turn that was just started.
+fn started(session: &Session) -> Result<StartedTurn, HarnessError> {
+    match session.thread.as_ref().map(|thread| &thread.turn) {
+        Some(TurnStatus::Running(RunningTurn { id, done, .. })) => {
+            Ok(StartedTurn { id: *id, done: done.clone() })
+        }
+        _ => Err(HarnessError::NothingToResume),
+    }
+}
+
 type Waiting = tokio::sync::watch::Receiver<Option<TurnOutcome>>;
 
 impl<S> Harness<S> {
@@ -65,8 +92,17 @@ impl<S> Harness<S> {
         &self,
         message: impl Into<MessageInput>,
     ) -> Result<TurnOutcome, HarnessError> {
+        Ok(self.start_message(message).await?.ended().await)
+    }
+
+    /// Sends a message as [`send_message`](Self::send_message) does, and returns when its
+    /// turn has begun.
+    pub async fn start_message(
+        &self,
+        message: impl Into<MessageInput>,
+    ) -> Result<StartedTurn, HarnessError> {
         let message = message.into().checked()?;
-        let started = self.run_detached(|harness| async move {
+        self.run_detached(|harness| async move {
             let _control = harness.core.control.lock().await;
             harness.close_interrupted().await?;
             let mut session = harness.core.session.lock().await;
@@ -74,19 +110,26 @@ impl<S> Harness<S> {
             if is_running(&session) {
                 return Err(HarnessError::Busy);
             }
-            harness.core.start_turn(&mut session, Some(message)).await
-        });
-        Ok(ended(started.await?).await)
+            harness.core.start_turn(&mut session, Some(message)).await?;
+            started(&session)
+        })
+        .await
     }
 
     /// Queues a message behind the running turn, or sends it at once if none is running.
-    /// Does not wait for its turn.
-    pub async fn follow_up(&self, message: impl Into<MessageInput>) -> Result<(), HarnessError> {
+    /// Does not wait for its turn. Returns the turn if it was started at once.
+    pub async fn follow_up(
+        &self,
+        message: impl Into<MessageInput>,
+    ) -> Result<Option<StartedTurn>, HarnessError> {
         let message = message.into().checked()?;
         self.run_detached(|harness| async move { harness.queue_or_start(message).await }).await
     }
 
-    async fn queue_or_start(&self, message: QueuedMessage) -> Result<(), HarnessError> {
+    async fn queue_or_start(
+        &self,
+        message: QueuedMessage,
+    ) -> Result<Option<StartedTurn>, HarnessError> {
         let _control = self.core.control.lock().await;
         self.close_interrupted().await?;
         let mut session = self.core.session.lock().await;
@@ -98,7 +141,8 @@ impl<S> Harness<S> {
         }
         thread.follow_ups.push_back(message);
         if !running {
-            return self.core.start_next(&mut session).await.map(drop);
+            self.core.start_next(&mut session).await?;
+            return started(&session).map(Some);
         }
         let (id, count) = (thread.info.id, thread.follow_ups.len());
         if let Err(error) = self.core.commit_metadata(thread).await {
@@ -106,7 +150,7 @@ impl<S> Harness<S> {
             return Err(error);
         }
         self.core.publish(Some(id), SessionEvent::FollowUpQueued { count });
-        Ok(())
+        Ok(None)
     }
 
     /// Aborts the turn, discards the queue and sends a message instead.
@@ -114,8 +158,16 @@ impl<S> Harness<S> {
         &self,
         message: impl Into<MessageInput>,
     ) -> Result<TurnOutcome, HarnessError> {
+        Ok(self.start_steer(message).await?.ended().await)
+    }
+
+    /// Does what [`steer`](Self::steer) does, and returns when the new turn has begun.
+    pub async fn start_steer(
+        &self,
+        message: impl Into<MessageInput>,
+    ) -> Result<StartedTurn, HarnessError> {
         let message = message.into().checked()?;
-        let started = self.run_detached(|harness| async move {
+        self.run_detached(|harness| async move {
             let _control = harness.core.control.lock().await;
             harness.close_interrupted().await?;
             harness.stop_turn().await;
@@ -124,9 +176,10 @@ impl<S> Harness<S> {
             if let Some(thread) = session.thread.as_mut() {
                 thread.follow_ups.clear();
             }
-            harness.core.start_turn(&mut session, Some(message)).await
-        });
-        Ok(ended(started.await?).await)
+            harness.core.start_turn(&mut session, Some(message)).await?;
+            started(&session)
+        })
+        .await
     }
 
     /// Stops the running turn and waits for its end. The queue stays; [`resume`](Self::resume)
@@ -148,23 +201,38 @@ impl<S> Harness<S> {
     /// Continues a turn of a process that is gone, or else the queue. Waits for the end of
     /// the turn.
     pub async fn resume(&self) -> Result<TurnOutcome, HarnessError> {
-        let continued = self.run_detached(|harness| async move {
+        Ok(self.start_resume().await?.ended().await)
+    }
+
+    /// Does what [`resume`](Self::resume) does, and returns when the turn goes on.
+    pub async fn start_resume(&self) -> Result<StartedTurn, HarnessError> {
+        self.run_detached(|harness| async move {
             let _control = harness.core.control.lock().await;
             let mut session = harness.core.session.lock().await;
             let thread = session.thread.as_ref().ok_or(HarnessError::NoThread)?;
-            let running = match &thread.turn {
-                TurnStatus::Running(running) => Some(running.done.clone()),
-                TurnStatus::Interrupted(_) => harness.core.continue_interrupted(&mut session)?,
-                TurnStatus::Idle => harness.core.start_next(&mut session).await?,
-            };
-            running.ok_or(HarnessError::NothingToResume)
-        });
-        Ok(ended(continued.await?).await)
+            match &thread.turn {
+                TurnStatus::Running(_) => {}
+                TurnStatus::Interrupted(_) => {
+                    harness.core.continue_interrupted(&mut session)?;
+                }
+                TurnStatus::Idle => {
+                    let next = harness.core.start_next(&mut session).await?;
+                    next.ok_or(HarnessError::NothingToResume)?;
+                }
+            }
+            started(&session)
+        })
+        .await
     }
 
     /// Answers the last message again after a turn that failed.
     pub async fn retry(&self) -> Result<TurnOutcome, HarnessError> {
-        let started = self.run_detached(|harness| async move {
+        Ok(self.start_retry().await?.ended().await)
+    }
+
+    /// Does what [`retry`](Self::retry) does, and returns when the turn has begun.
+    pub async fn start_retry(&self) -> Result<StartedTurn, HarnessError> {
+        self.run_detached(|harness| async move {
             let _control = harness.core.control.lock().await;
             let mut session = harness.core.session.lock().await;
             let thread = session.thread.as_ref().ok_or(HarnessError::NoThread)?;
@@ -174,9 +242,10 @@ impl<S> Harness<S> {
             if !matches!(thread.window.last(), Some(Item::User { .. } | Item::Results { .. })) {
                 return Err(HarnessError::NothingToResume);
             }
-            harness.core.start_turn(&mut session, None).await
-        });
-        Ok(ended(started.await?).await)
+            harness.core.start_turn(&mut session, None).await?;
+            started(&session)
+        })
+        .await
     }
 
     /// Waits until no turn is running and nothing is started by itself. Returns how the
@@ -192,6 +261,20 @@ impl<S> Harness<S> {
                 }
             };
             last = Some(ended(done).await);
+        }
+    }
+
+    /// Returns the turn that is running or waits for an answer.
+    pub async fn current_turn_id(&self) -> Option<RunId> {
+        started(&*self.core.session.lock().await).ok().map(|turn| turn.id)
+    }
+
+    /// Returns whether a turn is at work; one that only waits for a person is not.
+    pub async fn is_working(&self) -> bool {
+        let session = self.core.session.lock().await;
+        match session.thread.as_ref().map(|thread| &thread.turn) {
+            Some(TurnStatus::Running(running)) => !running.waits.load(Ordering::Acquire),
+            _ => false,
         }
     }
 
@@ -225,7 +308,7 @@ impl<S> Harness<S> {
 
     /// Ends a turn of a process that is gone, so that another one can begin. The caller
     /// holds the control lock.
-    async fn close_interrupted(&self) -> Result<(), HarnessError> {
+    pub(super) async fn close_interrupted(&self) -> Result<(), HarnessError> {
         let done = {
             let mut session = self.core.session.lock().await;
             match self.core.continue_interrupted(&mut session)? {

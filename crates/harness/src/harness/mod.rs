@@ -9,10 +9,11 @@ mod state;
 mod subagents;
 mod threads;
 
-pub use control::MessageInput;
+pub use control::{MessageInput, StartedTurn};
 pub(crate) use detached::run_to_end;
 pub use modes::ModelScope;
 pub use subagents::SubagentRun;
+pub use threads::read_messages;
 
 use std::marker::PhantomData;
 use std::sync::{Arc, RwLock};
@@ -24,11 +25,13 @@ use ostler_workspace::undo::RestoreReport;
 use crate::clock;
 use crate::config::{HarnessBuilder, HarnessConfig};
 use crate::error::{ConfigError, HarnessError};
-use crate::event::{EventHub, Subscription};
+use crate::event::{CurrentEvents, EventHub, Subscription};
 use crate::heartbeat::{HeartbeatHandler, Heartbeats};
 use crate::permissions::HarnessPermissions;
 use crate::request::HarnessRequestContext;
-use crate::session::{ApprovalResponse, Core, CurrentModel, OpenAsk, PlanResponse, Session};
+use crate::session::{
+    ApprovalResponse, Core, CurrentModel, OpenAsk, PlanResponse, Session, TurnStatus,
+};
 use crate::state::{HarnessStateSchema, YOLO};
 use crate::thread::HarnessThread;
 use crate::usage::TokenUsage;
@@ -152,6 +155,11 @@ impl<S> Harness<S> {
         Subscription::new(self.core.hub.clone(), self.core.clone(), Some((thread, id)))
     }
 
+    /// Returns what is going on, for a reader that joins late.
+    pub fn current_events(&self) -> CurrentEvents {
+        self.core.hub.current()
+    }
+
     /// Answers a call that needs approval, by the id of the call.
     pub async fn respond_to_tool_approval(
         &self,
@@ -229,6 +237,25 @@ impl<S> Harness<S> {
     /// Stops all heartbeats and calls the shutdown of each.
     pub async fn stop_heartbeats(&self) {
         self.run_detached(|harness| async move { harness.core.heartbeats.stop_all().await }).await;
+    }
+
+    /// Lets go of the thread without ending its turn: questions stay open, and a turn that
+    /// was answering is interrupted. The process that opens the thread next continues it.
+    pub async fn suspend(&self) -> Result<(), HarnessError> {
+        self.run_detached(|harness| async move {
+            let _control = harness.core.control.lock().await;
+            harness.stop_heartbeats().await;
+            let mut session = harness.core.session.lock().await;
+            let Some(thread) = session.thread.take() else { return Ok(()) };
+            if let TurnStatus::Running(running) = &thread.turn {
+                running.task.abort();
+                let mut done = running.done.clone();
+                while done.changed().await.is_ok() {}
+            }
+            harness.core.close_workspace();
+            harness.core.release_thread(thread).await
+        })
+        .await
     }
 
     /// Aborts the turn, stops the heartbeats and lets go of the thread.

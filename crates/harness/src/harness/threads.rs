@@ -1,7 +1,7 @@
 //! Threads: creating, switching, listing and changing them.
 
 use ostler_domain::id::ThreadId;
-use ostler_store::{NewThread, ThreadCopy};
+use ostler_store::{NewThread, OrgStore, ThreadCopy};
 use serde_json::Value;
 
 use super::{Harness, HarnessSession};
@@ -16,6 +16,23 @@ use crate::usage::TokenUsage;
 
 /// How many threads a list has at most.
 const MAX_THREADS: u32 = 1000;
+
+/// Reads messages of a thread after a number, in order, without a harness. The caller checks
+/// whose thread it is.
+pub async fn read_messages(
+    store: OrgStore<'_>,
+    id: ThreadId,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<HarnessMessage>, HarnessError> {
+    let stored = store.thread_messages(id, after, limit).await?;
+    let read = stored.iter().map(|row| {
+        let item: StoredItem = serde_json::from_str(&row.message)
+            .map_err(|error| HarnessError::UnreadableMessage(error.to_string()))?;
+        Ok(item.message(row.turn, row.seq))
+    });
+    read.collect()
+}
 
 impl<S> Harness<S> {
     /// Creates a thread and changes to it.
@@ -50,12 +67,24 @@ impl<S> Harness<S> {
         title: Option<&str>,
         up_to: Option<i64>,
     ) -> Result<HarnessThread, HarnessError> {
+        let from = self.current_thread().await.ok_or(HarnessError::NoThread)?.id;
+        self.copy_thread(from, up_to, title).await
+    }
+
+    /// Creates a thread with the messages of another one of the resource, all or up to a
+    /// message, and changes to it. Messages are counted from 1.
+    pub async fn copy_thread(
+        &self,
+        from: ThreadId,
+        up_to: Option<i64>,
+        title: Option<&str>,
+    ) -> Result<HarnessThread, HarnessError> {
+        self.check_resource(from).await?;
         let title = title.map(str::to_owned);
         self.run_detached(move |harness| async move {
             let _control = harness.core.control.lock().await;
             harness.stop_turn().await;
             let mut session = harness.core.session.lock().await;
-            let from = session.thread.as_ref().ok_or(HarnessError::NoThread)?.info.id;
             harness.new_thread(&mut session, title, Some(ThreadCopy { from, up_to })).await
         })
         .await
@@ -75,14 +104,14 @@ impl<S> Harness<S> {
     /// Returns the threads of the resource, the most recently used first.
     pub async fn list_threads(&self) -> Result<Vec<HarnessThread>, HarnessError> {
         let resource = &self.core.config.resource_id;
-        let threads = self.core.org().threads(resource, MAX_THREADS).await?;
+        let threads = self.core.org().threads(resource, None, MAX_THREADS).await?;
         Ok(threads.into_iter().map(HarnessThread::from).collect())
     }
 
     /// Returns the threads of the resource that have a text in their title or messages.
     pub async fn search_threads(&self, text: &str) -> Result<Vec<HarnessThread>, HarnessError> {
         let resource = &self.core.config.resource_id;
-        let threads = self.core.org().search_threads(resource, text, MAX_THREADS).await?;
+        let threads = self.core.org().search_threads(resource, text, None, MAX_THREADS).await?;
         Ok(threads.into_iter().map(HarnessThread::from).collect())
     }
 
@@ -96,7 +125,7 @@ impl<S> Harness<S> {
         self.stop_turn().await;
         let mut session = self.core.session.lock().await;
         let resource = &self.core.config.resource_id;
-        let latest = self.core.org().threads(resource, 1).await?;
+        let latest = self.core.org().threads(resource, None, 1).await?;
         match latest.first() {
             Some(thread) => {
                 self.change_thread(&mut session, thread.id).await?;
@@ -125,6 +154,7 @@ impl<S> Harness<S> {
             session.thread.as_ref().is_some_and(|thread| thread.info.id == id)
         };
         if is_current {
+            self.close_interrupted().await?;
             self.stop_turn().await;
         }
         let mut session = self.core.session.lock().await;
@@ -183,13 +213,7 @@ impl<S> Harness<S> {
         limit: u32,
     ) -> Result<Vec<HarnessMessage>, HarnessError> {
         self.check_resource(id).await?;
-        let stored = self.core.org().thread_messages(id, after, limit).await?;
-        let read = stored.iter().map(|row| {
-            let item: StoredItem = serde_json::from_str(&row.message)
-                .map_err(|error| HarnessError::UnreadableMessage(error.to_string()))?;
-            Ok(item.message(row.turn, row.seq))
-        });
-        read.collect()
+        read_messages(self.core.org(), id, after, limit).await
     }
 
     /// Fails if a thread does not belong to the resource.

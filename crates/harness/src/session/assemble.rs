@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use ostler_domain::scope::ToolScope;
-use ostler_domain::tool::ToolName;
+use ostler_domain::tool::{Risk, ToolCategory, ToolName, ToolRole, ToolSpec};
 use ostler_engine::subagent::{Subagent, Subagents};
 use ostler_engine::tool::ToolSet;
 
 use super::{Core, Session};
 use crate::error::HarnessError;
 use crate::mode::HarnessAgent;
+use crate::shipped::ModeAccess;
 use crate::subagent::HarnessSubagent;
 use crate::tools;
 use crate::workspace;
@@ -67,7 +68,13 @@ impl Core {
         if let Some(memory) = memory {
             set.add(memory.recall_tool())?;
         }
-        let mut own_tools: Vec<ToolName> = set.specs().map(|spec| spec.name.clone()).collect();
+        let read_only = agent.access == ModeAccess::ReadOnly;
+        let is_allowed = |spec: &&ToolSpec| {
+            let reads = spec.risk == Risk::Read && spec.category == ToolCategory::Read;
+            !read_only || reads || spec.role == ToolRole::Control
+        };
+        let mut own_tools: Vec<ToolName> =
+            set.specs().filter(is_allowed).map(|spec| spec.name.clone()).collect();
         let definitions: Vec<Subagent> =
             self.config.subagents.iter().map(HarnessSubagent::definition).collect();
         for subagent in &self.config.subagents {
@@ -83,7 +90,10 @@ impl Core {
             subagents = subagents.in_mode(model);
         }
         if let Some(tool) = subagents.tool() {
-            own_tools.push(tool.definition().spec.name.clone());
+            // A subagent may have tools that change something.
+            if !read_only {
+                own_tools.push(tool.definition().spec.name.clone());
+            }
             set.add(tool)?;
         }
         let specs: Vec<_> = set.specs().cloned().collect();

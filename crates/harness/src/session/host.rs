@@ -22,6 +22,7 @@ use ostler_store::{JournalEntry, JournalKind, NewSubagentRun, ThreadCommit, Thre
 use serde_json::{Map, Value, json};
 
 use super::open::StoredOutcome;
+use super::reservation::TurnReservation;
 use super::{Asks, Core, lost};
 use crate::clock;
 use crate::error::HarnessError;
@@ -43,6 +44,8 @@ pub(super) struct TurnHost {
     scope: Arc<ToolScope>,
     /// Why calls were refused, until their end is reported.
     refusals: Mutex<BTreeMap<String, DenyReason>>,
+    /// What the ledger of the org holds for the turn.
+    pub(super) reservation: Option<TurnReservation>,
     progress: Mutex<Progress>,
     /// Whether a question came up that is not stored yet.
     unstored_ask: AtomicBool,
@@ -92,6 +95,7 @@ impl TurnHost {
             extensions,
             scope: Arc::new(ToolScope::unrestricted([])),
             refusals: Mutex::default(),
+            reservation: None,
             progress: Mutex::new(Progress { next_seq, draft: None, usage }),
             unstored_ask: AtomicBool::new(false),
             answered,
@@ -342,8 +346,11 @@ impl Host for TurnHost {
         self.core.commit(self.lease, change).await.map_err(lost)
     }
 
-    async fn top_up(&self, _: Credits) -> Credits {
-        Credits::ZERO
+    async fn top_up(&self, more: Credits) -> Credits {
+        match &self.reservation {
+            Some(reservation) => reservation.top_up(more).await,
+            None => Credits::ZERO,
+        }
     }
 
     fn on_event(&self, path: &AgentPath, event: &TurnEvent) {

@@ -10,11 +10,13 @@ mod assemble;
 mod context;
 mod host;
 mod open;
+mod reservation;
 mod run;
 mod start;
 mod window;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use futures_util::FutureExt;
@@ -26,7 +28,7 @@ use ostler_engine::driver::TurnHandle;
 use ostler_engine::history::Content;
 use ostler_engine::model::Model;
 use ostler_engine::turn::{AgentPath, EndReason, Models, Question, TurnEnd};
-use ostler_store::{StoreError, ThreadCommit, ThreadEvents, ThreadLease};
+use ostler_store::{OrgStore, StoreError, ThreadCommit, ThreadEvents, ThreadLease};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, watch};
@@ -132,6 +134,9 @@ pub(crate) struct RunningTurn {
     /// Whether nothing is started after the turn.
     pub(crate) hold: bool,
     pub(crate) assembled: Assembled,
+    pub(crate) task: tokio::task::AbortHandle,
+    /// Whether the turn does nothing but wait for a person.
+    pub(crate) waits: Arc<AtomicBool>,
 }
 
 /// The open questions of a turn, by id.
@@ -248,19 +253,10 @@ impl Core {
 impl EventReader for Core {
     fn events_after(&self, thread: ThreadId, after: i64) -> BoxFuture<'_, Vec<Arc<HarnessEvent>>> {
         async move {
-            let rows = self.org().thread_events(thread, after, EVENT_ROWS).await;
-            let rows = rows.unwrap_or_else(|error| {
+            let stored = read_events(self.org(), thread, after).await.unwrap_or_else(|error| {
                 tracing::warn!(%error, "events of a thread cannot be read");
                 Vec::new()
             });
-            let stored: Vec<Arc<HarnessEvent>> = rows
-                .iter()
-                .flat_map(|row| {
-                    serde_json::from_str::<Vec<HarnessEvent>>(&row.events).unwrap_or_default()
-                })
-                .filter(|event| event.ext.id > Some(after))
-                .map(Arc::new)
-                .collect();
             if stored.is_empty() {
                 let is_of = |event: &Arc<HarnessEvent>| event.ext.thread_id == Some(thread);
                 return self.hub.unsaved_after(after).into_iter().filter(is_of).collect();
@@ -269,6 +265,20 @@ impl EventReader for Core {
         }
         .boxed()
     }
+}
+
+/// Reads stored events of a thread after a number, in order, without a harness; none if there
+/// are no more. The caller checks whose thread it is.
+pub async fn read_events(
+    store: OrgStore<'_>,
+    thread: ThreadId,
+    after: i64,
+) -> Result<Vec<Arc<HarnessEvent>>, StoreError> {
+    let rows = store.thread_events(thread, after, EVENT_ROWS).await?;
+    let events = rows
+        .iter()
+        .flat_map(|row| serde_json::from_str::<Vec<HarnessEvent>>(&row.events).unwrap_or_default());
+    Ok(events.filter(|event| event.ext.id > Some(after)).map(Arc::new).collect())
 }
 
 /// Serializes a value that always can be.

@@ -4,14 +4,17 @@
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt;
 use ostler_domain::gate::GateRules;
+use ostler_domain::money::Credits;
+use ostler_domain::money::ledger::{Charge, Expense};
 use ostler_domain::session::errors::ErrorPolicy;
 use ostler_engine::driver::{Driver, TurnCommands, TurnContext, TurnProgress};
 use ostler_engine::history::Content;
 use ostler_engine::turn::{EndReason, KnownOutcomes, Turn, TurnEnd, TurnRules};
-use ostler_store::ThreadCommit;
+use ostler_store::{ThreadCommit, TurnCharges};
 use tokio::sync::{Notify, watch};
 
 use super::host::TurnHost;
@@ -34,6 +37,7 @@ pub(super) struct TurnTask {
     pub(super) assembled: Assembled,
     pub(super) commands: TurnCommands,
     pub(super) answered: Arc<Notify>,
+    pub(super) waits: Arc<AtomicBool>,
     pub(super) first_seq: i64,
     pub(super) done: watch::Sender<Option<TurnOutcome>>,
 }
@@ -44,6 +48,9 @@ impl TurnTask {
         if !turn.questions().is_empty() {
             // This process does not know the questions of a stored turn yet.
             self.host.publish_asks_again();
+        }
+        if !known.is_empty() || turn.account().steps > 0 {
+            self.renew_reservation().await;
         }
         let failure = loop {
             let no_tools = BTreeSet::new();
@@ -63,13 +70,23 @@ impl TurnTask {
                 Ok(Ok(TurnProgress::Ended(_))) => break None,
                 Ok(Ok(TurnProgress::Suspended(_))) => {
                     known = KnownOutcomes::new();
+                    self.waits.store(true, Ordering::Release);
                     self.answered.notified().await;
+                    self.waits.store(false, Ordering::Release);
+                    self.renew_reservation().await;
                 }
                 Ok(Err(error)) => break Some(error),
                 Err(_) => break Some(HarnessError::TurnPanicked),
             }
         };
         self.finish(&core, *turn, failure).await;
+    }
+
+    /// Makes the credits of the turn last again after it has waited.
+    async fn renew_reservation(&self) {
+        if let Some(reservation) = &self.host.reservation {
+            reservation.renew().await;
+        }
     }
 
     /// Stores the end of the turn and starts the next one.
@@ -134,7 +151,10 @@ impl TurnTask {
             ..ThreadCommit::new(self.host.turn)
         };
         record(thread, &turn, self.first_seq, &mut change);
+        let before = thread.info.metadata.credits_spent;
         let charged = thread.window.charge(&mut thread.info.metadata);
+        let memory = thread.info.metadata.credits_spent.saturating_sub(before);
+        change.charges = self.settle(turn.account().charges(), Credits::new(memory)).await;
         if end.reason() == EndReason::Complete {
             queue_approved_plan(core, thread);
         }
@@ -165,6 +185,16 @@ impl TurnTask {
         let (kind, more) = OmEvent::split(&MemoryEvent::Status(memory.status(steps)));
         let details = EventDetails { more, ..self.host.details(&Vec::new()) };
         core.hub.publish(kind.into(), details);
+    }
+
+    /// Returns what the ledger of the org is charged for the turn, with what the memory of
+    /// the thread has spent.
+    async fn settle(&self, mut charges: Vec<Charge>, memory: Credits) -> Option<TurnCharges> {
+        let reservation = self.host.reservation.as_ref()?;
+        if !memory.is_zero() {
+            charges.push(Charge { expense: Expense::Model, amount: memory });
+        }
+        Some(reservation.settle(charges).await)
     }
 
     /// Reports that nobody can answer the questions of the turn any more.

@@ -1,6 +1,7 @@
 //! Starting turns: a new one for a message, or one that was stored.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ostler_domain::id::{AgentId, RunId};
 use ostler_domain::memory::MessageOrigin;
@@ -16,9 +17,11 @@ use tokio::sync::{Notify, watch};
 use super::answer::StoredAnswer;
 use super::host::{TurnHost, ask_id};
 use super::open::StoredTurn;
+use super::reservation::held_by;
 use super::run::TurnTask;
 use super::{Core, QueuedMessage, RunningTurn, Session, TurnOutcome, TurnStatus, lost};
 use crate::clock;
+use crate::config::Budget;
 use crate::error::HarnessError;
 use crate::event::{MessageEvent, TurnLifeEvent};
 use crate::message::{HarnessMessage, StoredItem};
@@ -46,6 +49,7 @@ impl Core {
         if let Some(memory) = &thread.window.memory {
             memory.set_default_settings(self.memory_settings(Some(&assembled.agent)));
         }
+        let budget = self.fund_turn(id, thread.info.metadata.credits_spent).await?;
         let (now, seq) = (clock::now(), thread.next_seq);
         let stored = message.map(|QueuedMessage { content, origin, .. }| StoredItem {
             item: Item::User { content },
@@ -71,7 +75,7 @@ impl Core {
             history,
             approved: None,
             trust: thread.trust.after_reading(thread.window.trust()).after_reading(files),
-            budget: self.turn_budget(thread.info.metadata.credits_spent),
+            budget,
             errors: thread.errors.clone(),
             limits: self.config.limits,
             now,
@@ -90,6 +94,9 @@ impl Core {
         };
         if let Err(error) = self.commit(thread.lease, change).await {
             let not_stored = usize::try_from(added).unwrap_or(0);
+            if let Some(reservation) = self.reservation(id, held_by(turn.account())) {
+                reservation.release().await;
+            }
             thread.window.give_back(turn.into_history(), not_stored);
             return Err(lost(error));
         }
@@ -138,24 +145,17 @@ impl Core {
             HarnessRequestContext::extensions(self, &assembled.agent, lease.thread(), id);
         let usage = thread.info.metadata.token_usage;
         let answered = answers.iter().map(|one| ask_id(&one.path, &one.call)).collect();
-        let host = TurnHost::new(self.clone(), id, lease, first_seq, usage, answered, extensions)
-            .with_scope(assembled.scope.clone());
+        let mut host =
+            TurnHost::new(self.clone(), id, lease, first_seq, usage, answered, extensions)
+                .with_scope(assembled.scope.clone());
+        host.reservation = self.reservation(id, held_by(turn.account()));
         let (handle, commands) = command_channel();
         let (done, outcome) = watch::channel(None);
         let answered = Arc::new(Notify::new());
-        let mut running = RunningTurn {
-            id,
-            handle: handle.clone(),
-            asks: host.asks.clone(),
-            answered: answered.clone(),
-            done: outcome.clone(),
-            continue_queue: false,
-            plan_approved: false,
-            hold: false,
-            assembled: assembled.clone(),
-        };
+        let waits = Arc::new(AtomicBool::new(false));
+        let (asks, mut plan_approved) = (host.asks.clone(), false);
         for StoredAnswer { path, call, answer, approves_plan } in answers {
-            running.plan_approved |= approves_plan;
+            plan_approved |= approves_plan;
             // A turn that no longer waits for the answer ignores it.
             let _ = answer.send(&handle, path, call);
         }
@@ -166,7 +166,6 @@ impl Core {
             self.hub.publish(start.into(), details.clone());
             self.hub.publish(MessageEvent::MessageEnd { message }.into(), details);
         }
-        thread.turn = TurnStatus::Running(running);
         let context = TurnContext {
             org: self.config.org,
             agent: AgentId::from_u128(0),
@@ -176,17 +175,40 @@ impl Core {
             idempotency_prefix: id.to_string(),
             timeout: self.config.turn_timeout,
         };
-        let task = TurnTask { host, context, assembled, commands, answered, first_seq, done };
-        tokio::spawn(task.run(Box::new(turn), outcomes));
+        let task = TurnTask {
+            host,
+            context,
+            assembled: assembled.clone(),
+            commands,
+            answered: answered.clone(),
+            waits: waits.clone(),
+            first_seq,
+            done,
+        };
+        // The task cannot end before the caller lets go of the session.
+        let task = tokio::spawn(task.run(Box::new(turn), outcomes)).abort_handle();
+        thread.turn = TurnStatus::Running(RunningTurn {
+            id,
+            handle,
+            asks,
+            answered,
+            done: outcome.clone(),
+            continue_queue: false,
+            plan_approved,
+            hold: false,
+            assembled,
+            task,
+            waits,
+        });
         Ok(outcome)
     }
 
     /// Returns what a turn may spend.
     pub(super) fn turn_budget(&self, spent: u64) -> TurnBudget {
-        let left = self
-            .config
-            .budget
-            .map_or(Credits::MAX_AMOUNT, |budget| Credits::new(budget.get().saturating_sub(spent)));
+        let left = match self.config.budget {
+            Budget::Thread(budget) => Credits::new(budget.get().saturating_sub(spent)),
+            Budget::Unlimited | Budget::Ledger => Credits::MAX_AMOUNT,
+        };
         TurnBudget {
             reserved: left,
             top_up: Credits::ZERO,

@@ -71,3 +71,33 @@ async fn m33_an_abort_closes_the_question() {
     assert!(harness.open_asks().await.is_empty());
     assert!(harness.respond_to_question(id.as_str().unwrap(), "late").await.is_err());
 }
+
+/// Z01: a question of a thread that is let go of is answered in another harness, and a
+/// reader that joins late learns what is going on.
+#[tokio::test]
+async fn z01_a_suspended_question_is_answered_in_another_harness() {
+    let store = crate::support::memory().await;
+    let script = "rules:\n  - when: { user: question }\n    answer:\n      - call: ask_user\n        with: { question: Well? }\n      - \"answered {{ result }}\"\n  - when: { user: slow }\n    answer: { text: One two three, chunk: 3, pause: 100ms }";
+    let (first, mut events) = ready(crate::support::builder_on(store.clone(), script)).await;
+    let slow = first.start_message("slow").await.unwrap();
+    wait_for(&mut events, "message_update").await;
+    let draft = first.current_events().draft.expect("a draft");
+    assert_eq!(crate::support::kind(&draft), "message_update");
+    slow.ended().await;
+    assert!(first.current_events().draft.is_none());
+    let turn = first.start_message("question").await.unwrap();
+    let asked = wait_for(&mut events, "ask_question").await;
+    let current = first.current_events();
+    assert_eq!(current.asks.len(), 1);
+    assert_eq!(current.last_id, asked["ext"]["id"].as_i64().unwrap());
+    assert_eq!(first.current_turn_id().await, Some(turn.id));
+    first.suspend().await.unwrap();
+
+    let (second, mut events) = ready(crate::support::builder_on(store, script)).await;
+    second.select_or_create_thread().await.unwrap();
+    let again = wait_for(&mut events, "ask_question").await;
+    assert_eq!(again["questionId"], asked["questionId"]);
+    second.respond_to_question(asked["questionId"].as_str().unwrap(), "yes").await.unwrap();
+    assert_eq!(wait_for(&mut events, "agent_end").await["reason"], "complete");
+    assert!(second.current_events().asks.is_empty());
+}

@@ -11,7 +11,7 @@ use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec};
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::ToolOutcome;
 use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
-use ostler_harness::{ConfigError, EndReason, HarnessRequestContext, HeartbeatHandler};
+use ostler_harness::{Budget, ConfigError, EndReason, HarnessRequestContext, HeartbeatHandler};
 use serde_json::json;
 
 use crate::support::{builder, ready};
@@ -76,7 +76,7 @@ async fn m46_a_bad_configuration_is_refused() {
 #[tokio::test]
 async fn m46_a_thread_has_a_budget() {
     let script = "price: { input: 10000, output: 10000 }\ndefault: Hello!";
-    let (harness, _) = ready(builder(script).await.budget(Credits::new(1))).await;
+    let (harness, _) = ready(builder(script).await.budget(Budget::Thread(Credits::new(1)))).await;
     let outcome = harness.send_message("Hi").await.unwrap();
     assert_eq!(outcome.reason, EndReason::Error);
 }

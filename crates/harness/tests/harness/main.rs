@@ -11,6 +11,7 @@ mod events;
 mod examples;
 mod exports;
 mod kills;
+mod ledger;
 mod memory;
 mod modes;
 mod permission_files;

@@ -73,8 +73,7 @@ fn m49_stream_parts_map_to_events() {
         let read: MemoryPart = serde_json::from_value(json!(part)).unwrap();
         let event = MemoryEvent::from(read);
         assert_eq!(json!(event)["type"], name);
-        let keys: Vec<String> = json!(event).as_object().unwrap().keys().cloned().collect();
-        assert_eq!(keys, ["ext", "type"], "{name}");
+        assert_eq!(keys(&json!(event)), ["ext", "type"], "{name}");
         assert_eq!(MemoryPart::from(event), part);
     };
     for (make, kind, operation, name) in table {
@@ -107,7 +106,6 @@ async fn m18_m49_the_last_status_is_stored() {
         let stored = load_om_progress(&store, ORG, THREAD).await.unwrap();
         assert_eq!((stored.is_some(), &stored), (true, &last));
         let event = json!(MemoryEvent::Status(stored.unwrap()));
-        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(
             keys(&event),
             ["generationCount", "recordId", "stepNumber", "threadId", "type", "windows"]
@@ -119,4 +117,11 @@ async fn m18_m49_the_last_status_is_stored() {
         assert_eq!(windows["buffered"]["observations"]["status"], "complete");
         assert_eq!(windows["buffered"]["reflection"]["status"], "idle");
     }
+}
+
+/// The names of the members, in alphabetical order.
+fn keys(value: &Value) -> Vec<String> {
+    let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+    keys.sort_unstable();
+    keys
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ostler_domain::gate::GateRules;
 use ostler_domain::money::price::ModelPrice;
-use ostler_domain::notice::NoticeKind;
 use ostler_domain::scope::ToolScope;
 use ostler_domain::time::Timestamp;
 use ostler_engine::history::Item;
@@ -14,6 +13,7 @@ use ostler_engine::turn::{Models, TurnLimits, TurnRules};
 use ostler_store::StoreError;
 
 use super::SessionFacts;
+use super::briefing::AgentBriefing;
 use super::credits::{self, FundsShortage, TurnFunds};
 use super::documents::LoadedDocument;
 use super::prompt::build_prompt;
@@ -60,9 +60,9 @@ impl<'a> AgentHarness<'a> {
         &self,
         session: &SessionFacts<'_>,
         documents: &[LoadedDocument],
-        notices: &[NoticeKind],
+        briefing: &AgentBriefing,
     ) -> String {
-        build_prompt(self.view, self.agent, session, &self.scope, documents, notices)
+        build_prompt(self.view, self.agent, session, &self.scope, documents, briefing)
     }
 
     /// Returns the price of the agent's first model, or `None` if it has no model here.

@@ -19,6 +19,7 @@
 //! | `snapshot` | the record of the harness, stored with the run |
 //! | [`services`] | what all turns of a process share |
 
+mod briefing;
 pub(crate) mod credits;
 pub(crate) mod documents;
 mod harness;
@@ -30,6 +31,7 @@ mod session_facts;
 pub(crate) mod snapshot;
 pub(crate) mod thread_cache;
 
+pub(crate) use briefing::AgentBriefing;
 pub(crate) use harness::AgentHarness;
 pub(crate) use prompt::build_prompt;
 pub(crate) use scope::resolve_scope;

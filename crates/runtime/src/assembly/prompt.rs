@@ -1,13 +1,14 @@
 //! Builds the system prompt of an agent.
 
-use ostler_domain::notice::NoticeKind;
 use ostler_domain::prompt::{PromptDocument, PromptFacts, system_prompt};
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::guided::InterviewStep;
 use ostler_domain::session::key::ConversationEntry;
 use ostler_domain::tool::ToolName;
+use ostler_domain::tool::catalogue::ESCALATE_TO_PARENT;
 
 use super::SessionFacts;
+use super::briefing::AgentBriefing;
 use super::documents::LoadedDocument;
 use crate::org_view::{AgentView, OrgView};
 use crate::records::session::Interview;
@@ -19,7 +20,7 @@ pub(crate) fn build_prompt(
     session: &SessionFacts<'_>,
     scope: &ToolScope,
     documents: &[LoadedDocument],
-    notices: &[NoticeKind],
+    briefing: &AgentBriefing,
 ) -> String {
     let documents: Vec<PromptDocument<'_>> =
         documents.iter().map(|one| PromptDocument { title: &one.title, text: &one.text }).collect();
@@ -27,8 +28,8 @@ pub(crate) fn build_prompt(
     let policy = view.settings.errors;
     let degraded = session.errors.degraded(session.budget.spending_mode(), policy).is_some();
     let off: Vec<ToolName> = scope.unavailable_in_session().cloned().collect();
-    let mut notices: Vec<&str> = notices.iter().map(|kind| kind.agent_text()).collect();
-    notices.dedup();
+    let (notices, instructions) = (texts(&briefing.notices), texts(&briefing.instructions));
+    let waiting = texts(&briefing.waiting);
     let facts = PromptFacts {
         agent: &agent.agent,
         position: &agent.position.facing(session.audience),
@@ -38,11 +39,13 @@ pub(crate) fn build_prompt(
         soul: &agent.soul,
         documents: &documents,
         team: session.team,
-        instructions: &[],
+        instructions: &instructions,
+        waiting: &waiting,
         notices: &notices,
         unavailable: if degraded { &off } else { &[] },
         resolution: session.resolution,
         previous_summary: session.previous_summary,
+        can_escalate: scope.active().any(|tool| tool.name == ESCALATE_TO_PARENT),
         testing: session.entry == ConversationEntry::Testing,
     };
     let mut text = system_prompt(&facts);
@@ -50,6 +53,10 @@ pub(crate) fn build_prompt(
         text.push_str(&interview_section(interview));
     }
     text
+}
+
+fn texts(all: &[String]) -> Vec<&str> {
+    all.iter().map(String::as_str).collect()
 }
 
 /// Returns the section about the interview that guides the conversation.

@@ -41,7 +41,7 @@ pub(crate) fn resolve_scope(
         session: &layer,
     };
     let scope = resolve(tools.specs().cloned(), &facts);
-    let scope = Arc::new(scope.with_hosts(view.settings.web_hosts.clone()));
+    let scope = Arc::new(scope.with_hosts(&view.settings.web_hosts));
     if usual {
         let mut known = view.scopes.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(key, scope.clone());

@@ -17,6 +17,7 @@ mod claims;
 mod decision;
 mod host;
 mod housekeeping;
+mod informed;
 mod input;
 mod media;
 mod pipeline;

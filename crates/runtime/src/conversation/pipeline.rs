@@ -5,6 +5,7 @@
 
 use futures_util::future::try_join;
 use ostler_domain::id::AgentId;
+use ostler_domain::tool::Trust;
 use ostler_engine::turn::{KnownOutcomes, NewTurn, Turn};
 use ostler_store::StoreError;
 
@@ -19,8 +20,9 @@ use super::steps::triggers::TriggerOutcome;
 use super::steps::turn::FinishedTurn;
 use super::trace::Trace;
 use super::{decision, steps, texts};
-use crate::assembly::AgentHarness;
 use crate::assembly::history::history_trust;
+use crate::assembly::{AgentBriefing, AgentHarness};
+use crate::hierarchy;
 use crate::org_view::AgentView;
 use crate::records::message::Purpose;
 use crate::records::run::RunOutcome;
@@ -131,7 +133,9 @@ async fn prepare_turn<'c>(
     let documents = steps::context::run(context, run, agent, contact, &text).await?;
     Box::pin(steps::interview::run(context, run, agent, input, &rate, &text)).await?;
     let harness = steps::tools::run(context, run, agent);
-    let system = steps::prompt::run(run, &harness, &documents, &notices);
+    let mut briefing = AgentBriefing::new(&notices, context.lease.conversation());
+    briefing.waiting = hierarchy::waiting_for(context.store(), agent, &run.session).await?;
+    let system = steps::prompt::run(run, &harness, &documents, &briefing);
     let (history, earlier_items) = steps::history::run(run, input);
     let funds = match steps::credits::run(run, &harness, &system, &history).await? {
         CreditsOutcome::Reserved(funds) => funds,
@@ -143,7 +147,7 @@ async fn prepare_turn<'c>(
             return Ok(PreparedTurn::Stopped(outcome));
         }
     };
-    run.pending.side_effects.read_notices.extend(notices.iter().map(|one| one.notice.id));
+    run.pending.side_effects.read_notices.extend(&briefing.read);
     let snapshot = steps::turn::snapshot(
         context,
         &run.session,
@@ -153,9 +157,14 @@ async fn prepare_turn<'c>(
         (earlier_items, &documents),
     );
     let approved = input.approved_call.as_ref().filter(|_| run.finished_turns.is_empty());
+    // What waits for a decision is in the words of others.
+    let trust = match briefing.waiting.is_empty() {
+        true => history_trust(&run.session.channel, &history),
+        false => Trust::Untrusted,
+    };
     let turn = Turn::new(NewTurn {
         system,
-        trust: history_trust(&run.session.channel, &history),
+        trust,
         history,
         approved: approved.map(|approved| approved.call.clone()),
         budget: funds.budget,

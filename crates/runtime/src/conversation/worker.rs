@@ -22,7 +22,7 @@ use super::claims::ClaimBatcher;
 use super::input::Input;
 use super::pipeline::answer;
 use super::run_context::{ReceivedMessage, RunContext};
-use super::{decision, housekeeping};
+use super::{decision, housekeeping, informed};
 use crate::assembly::Services;
 use crate::deps::Deps;
 use crate::ids::derived;
@@ -220,6 +220,9 @@ impl Worker {
             Some((_, InboxEntry::RefundSettled { text, .. })) => {
                 let input = Input::from_note(id, text, lease_action);
                 Box::pin(answer(context, input, recovered)).await
+            }
+            Some((_, InboxEntry::AgentInformed { agent })) => {
+                Box::pin(informed::run(context, id, agent, recovered, lease_action)).await
             }
             Some((_, InboxEntry::TeamAssigned { agents, by })) => {
                 Box::pin(housekeeping::assign(context, id, &agents, by, lease_action)).await

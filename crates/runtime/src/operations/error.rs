@@ -3,6 +3,8 @@
 use ostler_domain::agent::AgentCreationRefused;
 use ostler_domain::agent::protection::AgentChangeRefused;
 use ostler_domain::contact::InvalidEmail;
+use ostler_domain::hierarchy::MissingField;
+use ostler_domain::hierarchy::route::NoRoute;
 use ostler_domain::human::escalation::EscalationError;
 use ostler_domain::id::{ApprovalId, BindingId, DocumentId, EnvelopeId};
 use ostler_domain::knowledge::DocumentError;
@@ -12,12 +14,14 @@ use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use ostler_domain::refund::RefundSettled;
 use ostler_domain::session::status::IllegalStatusChange;
 use ostler_domain::soul::NoSuchVersion;
+use ostler_domain::soul::proposal::ProposalRefused;
 use ostler_domain::team::TeamAssemblyRefused;
 use ostler_domain::tool::ToolProblem;
 use ostler_domain::workflow::StepName;
 use ostler_store::StoreError;
 
 use crate::agents::QueueError;
+use crate::hierarchy::plan::ExchangeError;
 use crate::records::UnreadableRecord;
 use crate::workflow::ExpressionError;
 
@@ -127,6 +131,14 @@ pub enum OperationError {
     AgentChange(#[from] AgentChangeRefused),
     #[error(transparent)]
     SoulVersion(#[from] NoSuchVersion),
+    #[error(transparent)]
+    SoulProposal(#[from] ProposalRefused),
+    #[error(
+        "no other autonomy level of `{0}` waits for a decision; see `ostler agent promotion ls`"
+    )]
+    NoLevelProposal(String),
+    #[error("the autonomy level of `{0}` was changed meanwhile; reject the proposal")]
+    LevelChanged(String),
     #[error("this agent has no soul yet")]
     NoSoul,
     #[error("no agent `{0}` in this organization")]
@@ -167,12 +179,28 @@ pub enum OperationError {
     Unreachable(String),
     #[error(transparent)]
     Workflow(#[from] WorkflowRefused),
+    #[error(transparent)]
+    NoRoute(#[from] NoRoute),
+    #[error(transparent)]
+    MissingField(#[from] MissingField),
+    /// The rules of the exchange between business layers refuse it.
+    #[error(transparent)]
+    Exchange(ExchangeError),
     #[error("this conversation keeps changing; look at it again and repeat the operation")]
     Busy,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Unreadable(#[from] UnreadableRecord),
+}
+
+impl From<ExchangeError> for OperationError {
+    fn from(error: ExchangeError) -> Self {
+        match error {
+            ExchangeError::Store(error) => Self::Store(error),
+            other => Self::Exchange(other),
+        }
+    }
 }
 
 fn list(problems: &[ToolProblem]) -> String {

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::agent::autonomy::initial_level;
 use ostler_domain::agent::limits::AgentLimits;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection, ToolSelection};
 use ostler_domain::contact::check_email;
 use ostler_domain::id::{AgentId, AuditId, OrgId, UserId};
+use ostler_domain::org::layer::BusinessPosition;
 use ostler_domain::org::plan::{CreditAllowance, LicencePlan};
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::scope::policy::ToolPolicy;
@@ -48,8 +49,8 @@ impl Operations {
         check_email(email)?;
         let now = self.0.clock.now();
         let platform = platform();
-        let template = system_agent(platform.id, None, now);
-        let system_agent = system_agent(platform.id, Some(template.id), now);
+        let template = system_agent(&platform, None, now);
+        let system_agent = system_agent(&platform, Some(template.id), now);
         for agent in [&template, &system_agent] {
             agent.check_creation()?;
         }
@@ -100,7 +101,7 @@ fn platform() -> Org {
 }
 
 /// Returns the system agent with its template, or the template if none is given.
-fn system_agent(org: OrgId, template: Option<AgentId>, now: Timestamp) -> Agent {
+fn system_agent(platform: &Org, template: Option<AgentId>, now: Timestamp) -> Agent {
     let (slug, name) = SYSTEM_AGENT;
     let (slug, kind) = match template {
         Some(_) => (slug, AgentKind::Conversational),
@@ -109,7 +110,7 @@ fn system_agent(org: OrgId, template: Option<AgentId>, now: Timestamp) -> Agent 
     let profile = ToolProfile::default_for(&Subtype::System);
     Agent {
         id: fresh(AgentId::from_u128),
-        org,
+        org: platform.id,
         slug: slug.to_owned(),
         display_name: name.to_owned(),
         subtype: Subtype::System,
@@ -120,7 +121,7 @@ fn system_agent(org: OrgId, template: Option<AgentId>, now: Timestamp) -> Agent 
         tools: ToolSelection { profile, policy: ToolPolicy::default() },
         models: Vec::new(),
         brand: None,
-        autonomy: AutonomyLevel::Supervised,
+        autonomy: initial_level(&BusinessPosition::of(platform, &Subtype::System)),
         require_approval_for: BTreeSet::new(),
         blocked_topics: Vec::new(),
         limits: AgentLimits::default(),

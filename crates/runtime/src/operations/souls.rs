@@ -60,16 +60,18 @@ impl OrgOperations<'_> {
             documents: &[],
             team: None,
             instructions: &[],
+            waiting: &[],
             notices: &[],
             unavailable: &[],
             resolution: None,
             previous_summary: None,
+            can_escalate: true,
             testing: false,
         }))
     }
 
     /// Returns what the actor is to an agent of this org that it changes.
-    async fn editor(&self) -> Result<Editor<'static>> {
+    pub(super) async fn editor(&self) -> Result<Editor<'static>> {
         let store = &self.inner().store;
         let orgs = store.orgs().await?;
         let platform = orgs.iter().find(|org| org.place == OrgPlace::Platform);

@@ -2,6 +2,9 @@
 //! handle it, and frees what was left behind. It decides nothing; any number of processes
 //! may sweep at the same time.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use ostler_domain::id::{OrgId, SessionId};
@@ -9,12 +12,14 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{AcceptOutcome, DueSession, Store, StoreError, StoredApproval};
 use tokio::sync::watch;
 
+use super::levels::review_levels;
 use super::{approval_expired, wake_conversation};
 use crate::conversation::Worker;
 use crate::deps::Clock;
 use crate::inbox::{Doorbell, new_inbox_entry};
 use crate::outage_log::OutageLog;
 use crate::records::entry::InboxEntry;
+use crate::workers::archive_idle_workers;
 
 /// How many rows are handled at once.
 const PAGE: u32 = 500;
@@ -22,6 +27,15 @@ const PAGE: u32 = 500;
 /// The usual interval of sweeps. Sessions may end a little late; escalation mails should
 /// not.
 pub const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How often autonomy levels are reviewed.
+const LEVEL_REVIEW_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long after the start of a process autonomy levels are reviewed first.
+const FIRST_LEVEL_REVIEW: Duration = Duration::from_secs(60 * 60);
+
+/// How often the workers of templates are looked at.
+const WORKER_CHECK_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
 /// How long the response to an idempotent request is kept.
 const RESPONSE_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
@@ -33,6 +47,12 @@ pub struct SweepReport {
     pub sessions: u64,
     /// Approvals that expired.
     pub approvals: u64,
+    /// Soul proposals that expired.
+    pub proposals: u64,
+    /// Agents whose autonomy level was reviewed.
+    pub reviewed: u64,
+    /// Idle workers of templates that were archived.
+    pub workers: u64,
     /// Expired reservations that were returned.
     pub reservations: u64,
     /// Costs of turns that were applied to their accounts.
@@ -50,6 +70,10 @@ pub struct Sweeper {
     clock: Clock,
     bell: Doorbell,
     interval: Duration,
+    /// When the workers of templates are looked at next, in milliseconds.
+    next_worker_check: Arc<AtomicI64>,
+    /// When autonomy levels are reviewed next, in milliseconds.
+    next_level_review: Arc<AtomicI64>,
 }
 
 impl Sweeper {
@@ -57,7 +81,9 @@ impl Sweeper {
     pub fn for_worker(worker: &Worker, interval: Duration) -> Self {
         let deps = worker.deps();
         let (store, clock) = (deps.store.clone(), deps.clock.clone());
-        Self { store, clock, bell: worker.bell().clone(), interval }
+        let (next_worker_check, next_level_review) = (Arc::default(), Arc::default());
+        let bell = worker.bell().clone();
+        Self { store, clock, bell, interval, next_worker_check, next_level_review }
     }
 
     /// Sweeps periodically until it is stopped.
@@ -86,6 +112,10 @@ impl Sweeper {
         let report = SweepReport {
             sessions: failure.or_zero(self.tick_sessions(self.clock.now()).await),
             approvals: failure.or_zero(self.expire_approvals().await),
+            proposals: failure
+                .or_zero(store.expire_proposals(PAGE).await.map(|all| all.len() as u64)),
+            reviewed: failure.or_zero(self.review_levels(self.clock.now()).await),
+            workers: failure.or_zero(self.archive_workers(self.clock.now()).await),
             reservations: failure
                 .or_zero(store.sweep_reservations().await.map(|all| all.len() as u64)),
             settlements: failure.or_zero(store.apply_settlements().await),
@@ -119,6 +149,37 @@ impl Sweeper {
             }
             last = page.pop();
         }
+    }
+
+    /// Measures the agents of every org once a day and proposes other autonomy levels.
+    async fn review_levels(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let (due, next) = (now.as_millis(), (now + LEVEL_REVIEW_INTERVAL).as_millis());
+        // The first review is some time after the start, so that a crash loop costs little.
+        let first = (now + FIRST_LEVEL_REVIEW).as_millis();
+        let _unset = self.next_level_review.compare_exchange(0, first, Relaxed, Relaxed);
+        if self.next_level_review.load(Relaxed) > due {
+            return Ok(0);
+        }
+        self.next_level_review.store(next, Relaxed);
+        let mut reviewed = 0;
+        for org in self.store.orgs().await? {
+            reviewed += review_levels(self.store.org(org.id), now).await?.len() as u64;
+        }
+        Ok(reviewed)
+    }
+
+    /// Archives idle workers of every org, every few minutes.
+    async fn archive_workers(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let (due, next) = (now.as_millis(), (now + WORKER_CHECK_INTERVAL).as_millis());
+        if self.next_worker_check.load(Relaxed) > due {
+            return Ok(0);
+        }
+        self.next_worker_check.store(next, Relaxed);
+        let mut archived = 0;
+        for org in self.store.orgs().await? {
+            archived += archive_idle_workers(self.store.org(org.id), now).await?;
+        }
+        Ok(archived)
     }
 
     async fn expire_approvals(&self) -> Result<u64, StoreError> {

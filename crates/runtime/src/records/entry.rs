@@ -45,6 +45,11 @@ pub enum InboxEntry {
         agents: Vec<AgentId>,
         by: UserId,
     },
+    /// What an agent sent to another business layer is settled; the agent reads it in its
+    /// notices.
+    AgentInformed {
+        agent: AgentId,
+    },
     /// The session is due: it may expire, or an escalation needs a reminder.
     Tick,
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::effect::TeamEffect;
-use crate::assembly::{SessionFacts, build_prompt, resolve_scope};
+use crate::assembly::{AgentBriefing, SessionFacts, build_prompt, resolve_scope};
 use crate::org_view::AgentView;
 use crate::running_turns::{RunningTurn, RunningTurns};
 
@@ -110,7 +110,7 @@ fn consult(turn: &RunningTurn, colleague: &AgentView, request: &HandoffRequest) 
     let RunningTurn { session, view, tools, .. } = turn;
     let facts = SessionFacts::from(&**session);
     let scope = resolve_scope(view, colleague, &facts, tools);
-    let system = build_prompt(view, colleague, &facts, &scope, &[], &[]);
+    let system = build_prompt(view, colleague, &facts, &scope, &[], &AgentBriefing::default());
     let reads = scope.active().filter(|spec| spec.risk == Risk::Read);
     let HandoffRequest { reason, context_summary, suggested_approach } = request;
     let mut task = format!("A colleague who talks to the customer asks you: {reason}");

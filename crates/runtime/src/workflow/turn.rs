@@ -22,7 +22,7 @@ use super::step_host::StepHost;
 use super::tools::StepTools;
 use super::turn_result;
 use crate::assembly::credits::{FundsShortage, TurnFunds};
-use crate::assembly::{AgentHarness, Services, SessionFacts};
+use crate::assembly::{AgentBriefing, AgentHarness, Services, SessionFacts};
 use crate::org_view::{AgentView, OrgView};
 use crate::records::decode;
 
@@ -127,7 +127,7 @@ fn opening_prompt(
     harness: &AgentHarness<'_>,
     session: &SessionFacts<'_>,
 ) -> OpeningPrompt {
-    let mut system = harness.system_prompt(session, &[], &[]);
+    let mut system = harness.system_prompt(session, &[], &AgentBriefing::default());
     let step_prompt =
         STEP_PROMPT.replace("{step}", job.task.step.as_str()).replace("{workflow}", &job.workflow);
     system.push_str(&step_prompt);

@@ -36,7 +36,7 @@ impl OpenChat {
 
     /// Returns the visitor with this token.
     pub(crate) fn visitor(&self, token: &str, now: Timestamp) -> Result<Visitor> {
-        self.chat.verify_token(token, now).map_err(unauthorized)
+        self.chat.verify_token(token, now).map_err(|error| unauthorized(&error))
     }
 
     /// Returns the conversation of a visitor.
@@ -48,7 +48,7 @@ impl OpenChat {
 }
 
 /// Returns the problem of a token or ticket that is not accepted.
-pub(crate) fn unauthorized(error: ReceiveError) -> ApiError {
+pub(crate) fn unauthorized(error: &ReceiveError) -> ApiError {
     ApiError::new(ProblemCode::Unauthorized, error.to_string())
 }
 
@@ -112,7 +112,7 @@ async fn open_chat(
 /// Returns the host that a request is addressed to.
 fn request_host(request: &Request) -> String {
     let header = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let authority = request.uri().authority().map(|authority| authority.as_str());
+    let authority = request.uri().authority().map(axum::http::uri::Authority::as_str);
     header.or(authority).unwrap_or_default().to_owned()
 }
 

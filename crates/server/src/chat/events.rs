@@ -64,7 +64,7 @@ pub(crate) async fn follow(
     headers: HeaderMap,
 ) -> Result<Response> {
     let visitor = chat.chat().verify_stream_ticket(&query.ticket, server.deps.clock.now());
-    let visitor = visitor.map_err(unauthorized)?;
+    let visitor = visitor.map_err(|error| unauthorized(&error))?;
     let key = chat.conversation_key(&visitor);
     // Subscribe before the first read, so that no message is missed.
     let (signals, deltas) = (server.tails.subscribe(chat.org), server.deps.deltas.follow());

@@ -31,7 +31,7 @@ pub(crate) async fn read(
     let blob: BlobId = body::parse_id(&blob, "file")?;
     let now = server.deps.clock.now();
     let visitor = chat.chat().verify_file_ticket(&query.ticket, blob, now);
-    let key = chat.conversation_key(&visitor.map_err(unauthorized)?);
+    let key = chat.conversation_key(&visitor.map_err(|error| unauthorized(&error))?);
     let store = server.deps.store.org(chat.org);
     if !store.conversation_uses_blob(&key, blob).await? {
         return Err(ApiError::not_found("file"));

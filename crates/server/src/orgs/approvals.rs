@@ -3,6 +3,7 @@
 use axum::Json;
 use ostler_api::approval::{Approval, ApprovalState, ApproveRequest, RejectRequest};
 use ostler_api::page::{Page, PageQuery};
+use ostler_domain::id::ApprovalId;
 use ostler_store::DecisionState;
 use serde::Deserialize;
 
@@ -41,7 +42,7 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<Approval>> {
-    let id = body::parse_id(&id, "approval")?;
+    let id = request.approval_id(&id).await?;
     Ok(Json(wire::approval(&request.hide_foreign_org(request.operations().approval(id).await)?)))
 }
 
@@ -50,7 +51,7 @@ pub(crate) async fn approve(
     PathId(id): PathId,
     JsonBody(body): JsonBody<Option<ApproveRequest>>,
 ) -> Result<Json<Approval>> {
-    let id = body::parse_id(&id, "approval")?;
+    let id = request.approval_id(&id).await?;
     let decided = match body.and_then(|body| body.arguments) {
         Some(changed) => request.operations().approve_with(id, &changed).await,
         None => request.operations().approve(id).await,
@@ -63,8 +64,20 @@ pub(crate) async fn reject(
     PathId(id): PathId,
     JsonBody(body): JsonBody<RejectRequest>,
 ) -> Result<Json<Approval>> {
-    let id = body::parse_id(&id, "approval")?;
+    let id = request.approval_id(&id).await?;
     Ok(Json(wire::approval(
         &request.hide_foreign_org(request.operations().reject(id, &body.reason).await)?,
     )))
+}
+
+impl OrgRequest {
+    /// Returns the approval that a path names.
+    async fn approval_id(&self, text: &str) -> Result<ApprovalId> {
+        super::find_id(text, "approval", async {
+            let pending = DecisionState::Pending;
+            let recent = self.operations().approvals(pending, None, super::SEARCH_LIMIT).await;
+            Ok(self.hide_foreign_org(recent)?.iter().map(|approval| approval.approval.id).collect())
+        })
+        .await
+    }
 }

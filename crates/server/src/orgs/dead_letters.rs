@@ -23,14 +23,14 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<DeadLetter>> {
-    let id = parse_dead_letter_id(&id)?;
+    let id = request.dead_letter_id(&id).await?;
     Ok(Json(wire::dead_letter(
         &request.hide_foreign_org(request.operations().dead_letter(id).await)?,
     )))
 }
 
 pub(crate) async fn replay(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
-    let id = parse_dead_letter_id(&id)?;
+    let id = request.dead_letter_id(&id).await?;
     request.hide_foreign_org(request.operations().replay_dead_letter(id).await)?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -40,7 +40,7 @@ pub(crate) async fn abandon(
     PathId(id): PathId,
     JsonBody(abandon): JsonBody<AbandonRequest>,
 ) -> Result<StatusCode> {
-    let id = parse_dead_letter_id(&id)?;
+    let id = request.dead_letter_id(&id).await?;
     request.hide_foreign_org(request.operations().abandon_dead_letter(id, &abandon.why).await)?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -48,4 +48,17 @@ pub(crate) async fn abandon(
 fn parse_dead_letter_id(text: &str) -> Result<DeadLetterId> {
     let inbox = body::parse_id(text, "dead letter").map(DeadLetterId::Inbox);
     inbox.or_else(|_: ApiError| body::parse_id(text, "dead letter").map(DeadLetterId::Outbox))
+}
+
+impl OrgRequest {
+    /// Returns the dead letter that a path names.
+    async fn dead_letter_id(&self, text: &str) -> Result<DeadLetterId> {
+        if let Ok(id) = parse_dead_letter_id(text) {
+            return Ok(id);
+        }
+        let recent = self.operations().dead_letters(None, super::SEARCH_LIMIT).await;
+        let recent = self.hide_foreign_org(recent)?;
+        let names = recent.iter().map(|letter| wire::dead_letter(letter).id);
+        parse_dead_letter_id(&super::match_id(text, names, "dead letter")?)
+    }
 }

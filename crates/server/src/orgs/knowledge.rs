@@ -12,7 +12,7 @@ use ostler_domain::time::Timestamp;
 use serde::Deserialize;
 
 use super::{OrgRequest, PathId};
-use crate::body::{self, JsonBody, QueryParams};
+use crate::body::{JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
 use crate::wire;
 
@@ -63,7 +63,19 @@ pub(crate) async fn add(
 }
 
 pub(crate) async fn remove(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
-    let id = body::parse_id(&id, "document")?;
+    let id = request.document_id(&id).await?;
     request.hide_foreign_org(request.operations().remove_document(id).await)?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+impl OrgRequest {
+    /// Returns the document that a path names.
+    async fn document_id(&self, text: &str) -> Result<DocumentId> {
+        super::find_id(text, "document", async {
+            let all = BTreeSet::new();
+            let recent = self.operations().documents(&all, None, super::SEARCH_LIMIT).await;
+            Ok(self.hide_foreign_org(recent)?.iter().map(|document| document.id).collect())
+        })
+        .await
+    }
 }

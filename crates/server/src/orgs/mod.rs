@@ -8,7 +8,12 @@ pub(crate) mod escalations;
 pub(crate) mod knowledge;
 pub(crate) mod notices;
 pub(crate) mod sessions;
+pub(crate) mod settings;
+pub(crate) mod threads;
 pub(crate) mod unknown_outcomes;
+
+use std::fmt::Display;
+use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
@@ -75,6 +80,36 @@ async fn find_org(server: &Server, name: &str) -> Result<OrgId> {
     found.ok_or_else(|| ApiError::not_found("organization"))
 }
 
+/// Returns the id that a path names: a whole id, or the end of one that `recent` lists.
+async fn find_id<I: FromStr + Display>(
+    text: &str,
+    what: &str,
+    recent: impl Future<Output = Result<Vec<I>>>,
+) -> Result<I> {
+    match text.parse() {
+        Ok(id) => Ok(id),
+        Err(_) => match_id(text, recent.await?.into_iter(), what),
+    }
+}
+
+/// How many of the newest things are searched for the end of an id.
+const SEARCH_LIMIT: u32 = 200;
+
+/// Returns the id that ends with a text, as commands accept it: at least two characters,
+/// after an optional `…`. What is ambiguous is refused.
+fn match_id<I: Display>(text: &str, known: impl Iterator<Item = I>, what: &str) -> Result<I> {
+    let end = text.rsplit('…').next().unwrap_or(text);
+    let mut found = known.filter(|id| end.len() >= 2 && id.to_string().ends_with(end));
+    match (found.next(), found.next()) {
+        (Some(id), None) => Ok(id),
+        (Some(one), Some(other)) => Err(ApiError::new(
+            ProblemCode::Invalid,
+            format!("several ids end in `{end}`, such as {one} and {other}; write more of it"),
+        )),
+        (None, _) => Err(ApiError::not_found(what)),
+    }
+}
+
 /// The last parameter of the path.
 pub(crate) struct PathId(String);
 
@@ -85,5 +120,24 @@ impl FromRequestParts<Server> for PathId {
         let names = path_parameters(parts, server).await?;
         let last = names.iter().last().map(|(_, value)| value.to_owned());
         Ok(Self(last.unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostler_api::problem::ProblemCode;
+
+    use super::match_id;
+
+    #[test]
+    fn o23_an_id_is_named_by_its_end_unless_that_is_ambiguous() {
+        let known = ["ses_01aa7x", "ses_01bb7y", "ses_01cc7y"];
+        let found =
+            |end: &str| match_id(end, known.into_iter(), "session").map_err(|error| error.0.code);
+        assert_eq!(found("7x"), Ok("ses_01aa7x"));
+        assert_eq!(found("ses_…c7y"), Ok("ses_01cc7y"));
+        assert_eq!(found("7y"), Err(ProblemCode::Invalid));
+        assert_eq!(found("x"), Err(ProblemCode::NotFound));
+        assert_eq!(found("zz"), Err(ProblemCode::NotFound));
     }
 }

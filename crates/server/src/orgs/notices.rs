@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use ostler_api::notice::Notice;
 use ostler_api::page::{Page, PageQuery};
+use ostler_domain::id::NoticeId;
 
 use super::{OrgRequest, PathId};
 use crate::body::{self, QueryParams};
@@ -23,7 +24,18 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn read(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
-    let id = body::parse_id(&id, "notice")?;
+    let id = request.notice_id(&id).await?;
     request.hide_foreign_org(request.operations().acknowledge_notice(id).await)?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+impl OrgRequest {
+    /// Returns the notice that a path names.
+    async fn notice_id(&self, text: &str) -> Result<NoticeId> {
+        super::find_id(text, "notice", async {
+            let recent = self.operations().unread_notices(None, super::SEARCH_LIMIT).await;
+            Ok(self.hide_foreign_org(recent)?.iter().map(|notice| notice.notice.id).collect())
+        })
+        .await
+    }
 }

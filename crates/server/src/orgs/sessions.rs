@@ -6,6 +6,7 @@ use ostler_api::session::{
     AssignRequest, AssignResponse, SendMessageRequest, Session, SessionDetail, SessionFilter,
     TakeoverResult,
 };
+use ostler_domain::id::SessionId;
 use ostler_domain::message::MessagePart;
 use serde::Deserialize;
 
@@ -40,7 +41,7 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<SessionDetail>> {
-    let id = body::parse_id(&id, "session")?;
+    let id = request.session_id(&id).await?;
     Ok(Json(wire::detail(&request.hide_foreign_org(request.operations().session(id).await)?)))
 }
 
@@ -48,7 +49,7 @@ pub(crate) async fn take_over(
     request: OrgRequest,
     PathId(id): PathId,
 ) -> Result<Json<TakeoverResult>> {
-    let id = body::parse_id(&id, "session")?;
+    let id = request.session_id(&id).await?;
     let taken = request.hide_foreign_org(request.operations().take_over(id).await)?;
     let session = wire::session(&taken.session);
     Ok(Json(TakeoverResult { session, withdrawn: taken.withdrawn, in_flight: taken.in_flight }))
@@ -59,23 +60,23 @@ pub(crate) async fn say(
     PathId(id): PathId,
     JsonBody(say): JsonBody<SendMessageRequest>,
 ) -> Result<Json<Session>> {
-    let id = body::parse_id(&id, "session")?;
+    let id = request.session_id(&id).await?;
     let parts = vec![MessagePart::text(say.text)];
     Ok(Json(wire::session(&request.hide_foreign_org(request.operations().say(id, parts).await)?)))
 }
 
 pub(crate) async fn resume(request: OrgRequest, PathId(id): PathId) -> Result<Json<Session>> {
-    let id = body::parse_id(&id, "session")?;
+    let id = request.session_id(&id).await?;
     Ok(Json(wire::session(&request.hide_foreign_org(request.operations().resume(id).await)?)))
 }
 
 pub(crate) async fn dismiss(request: OrgRequest, PathId(id): PathId) -> Result<Json<Session>> {
-    let id = body::parse_id(&id, "session")?;
+    let id = request.session_id(&id).await?;
     Ok(Json(wire::session(&request.hide_foreign_org(request.operations().dismiss(id).await)?)))
 }
 
 pub(crate) async fn close(request: OrgRequest, PathId(id): PathId) -> Result<Json<Session>> {
-    let id = body::parse_id(&id, "session")?;
+    let id = request.session_id(&id).await?;
     Ok(Json(wire::session(&request.hide_foreign_org(request.operations().close(id).await)?)))
 }
 
@@ -84,8 +85,20 @@ pub(crate) async fn assign(
     PathId(id): PathId,
     JsonBody(assign): JsonBody<AssignRequest>,
 ) -> Result<Json<AssignResponse>> {
-    let id = body::parse_id(&id, "session")?;
+    let id = request.session_id(&id).await?;
     let agents: Vec<&str> = assign.agents.iter().map(String::as_str).collect();
     let agents = request.hide_foreign_org(request.operations().assign(id, &agents).await)?;
     Ok(Json(AssignResponse { agents }))
+}
+
+impl OrgRequest {
+    /// Returns the session that a path names.
+    async fn session_id(&self, text: &str) -> Result<SessionId> {
+        super::find_id(text, "session", async {
+            let all = ostler_store::SessionFilter::All;
+            let recent = self.operations().sessions(all, None, super::SEARCH_LIMIT).await;
+            Ok(self.hide_foreign_org(recent)?.iter().map(|session| session.id).collect())
+        })
+        .await
+    }
 }

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use ostler_api::page::{Page, PageQuery};
 use ostler_api::unknown_outcome::{ResolveRequest, UnknownOutcome};
+use ostler_domain::id::CallId;
 
 use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
@@ -26,7 +27,18 @@ pub(crate) async fn resolve(
     PathId(id): PathId,
     JsonBody(body): JsonBody<ResolveRequest>,
 ) -> Result<StatusCode> {
-    let id = body::parse_id(&id, "call")?;
+    let id = request.call_id(&id).await?;
     request.hide_foreign_org(request.operations().resolve_unknown(id, &body.outcome).await)?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+impl OrgRequest {
+    /// Returns the call that a path names.
+    async fn call_id(&self, text: &str) -> Result<CallId> {
+        super::find_id(text, "call", async {
+            let recent = self.operations().unknown_calls(None, super::SEARCH_LIMIT).await;
+            Ok(self.hide_foreign_org(recent)?.iter().map(|call| call.intent.call).collect())
+        })
+        .await
+    }
 }

@@ -3,7 +3,7 @@
 
 use ostler_domain::id::{AgentId, OrgId, ProposalId, UserId};
 use ostler_domain::soul::SoulHistory;
-use ostler_domain::soul::proposal::{Proposal, ProposalError, ProposalStatus};
+use ostler_domain::soul::proposal::{Proposal, ProposalAuthor, ProposalError, ProposalStatus};
 use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,9 @@ use crate::backend::job::StoreFuture;
 use crate::backend::sql::Sql;
 use crate::backend::value::{Row, Value};
 use crate::conversation::decisions::{self, Decision, DecisionState};
+use crate::delivery::notices::{self, NewNotice};
 use crate::error::{Result, StoreError};
+use crate::tenancy::audited_write::AuditedWrite;
 use crate::{OrgStore, Store};
 
 /// A soul proposal and its proposer.
@@ -21,8 +23,7 @@ use crate::{OrgStore, Store};
 pub struct StoredProposal {
     /// Its times are the database's, not those of the node that made it.
     pub proposal: Proposal,
-    /// The agent that made it.
-    pub proposer: AgentId,
+    pub author: ProposalAuthor,
 }
 
 /// An agent's proposals so far, as far as they limit its next one.
@@ -49,12 +50,6 @@ const ACTIVITY: Sql = Sql {
 };
 
 impl OrgStore<'_> {
-    /// Stores a new proposal. Fails with [`StoreError::Conflict`] if its id is taken.
-    pub fn create_proposal(&self, proposal: StoredProposal) -> StoreFuture<()> {
-        let org = self.org;
-        self.write(move |tx| decisions::create(tx, org, proposal.clone()))
-    }
-
     /// Returns a proposal.
     pub fn proposal(&self, id: ProposalId) -> StoreFuture<StoredProposal> {
         let org = self.org;
@@ -82,35 +77,41 @@ impl OrgStore<'_> {
     pub fn proposal_activity(&self, proposer: AgentId) -> StoreFuture<ProposalActivity> {
         self.one("agent", &ACTIVITY, [proposer.into()], read_activity)
     }
+}
 
-    /// Approves a pending proposal. Of several decisions the first counts.
-    pub async fn approve_proposal(&self, id: ProposalId, by: UserId) -> Result<StoredProposal> {
-        let org = self.org;
-        let approve = move |stored: &mut StoredProposal, now| stored.proposal.approve(by, now);
-        Ok(self.write(move |tx| decisions::change(tx, org, id, approve)).await??)
+impl AuditedWrite<'_> {
+    /// Stores a new proposal and the notice about it. Fails with [`StoreError::Conflict`]
+    /// if its id is taken.
+    pub fn create_proposal(self, proposal: StoredProposal, notice: NewNotice) -> StoreFuture<()> {
+        self.run(move |tx, org| {
+            decisions::create(tx, org, proposal.clone())?;
+            notices::notify(tx, org, &notice).map(drop)
+        })
+    }
+
+    /// Approves a pending proposal and applies it as a new version of the soul. Of several
+    /// decisions the first counts. A proposal whose soul has changed since it was made
+    /// becomes superseded.
+    pub async fn approve_proposal(self, id: ProposalId, by: UserId) -> Result<StoredProposal> {
+        Ok(self
+            .run_first(move |tx, org| approve(tx, org, id, by), std::result::Result::is_ok)
+            .await??)
     }
 
     /// Rejects a pending proposal. Of several decisions the first counts.
     pub async fn reject_proposal(
-        &self,
+        self,
         id: ProposalId,
         by: UserId,
         reason: &str,
     ) -> Result<StoredProposal> {
-        let (org, reason) = (self.org, reason.to_owned());
-        let rejected = self.write(move |tx| {
+        let reason = reason.to_owned();
+        let reject = move |tx: &Tx, org| {
             let reject =
                 |stored: &mut StoredProposal, now| stored.proposal.reject(by, &reason, now);
             decisions::change(tx, org, id, reject)
-        });
-        Ok(rejected.await??)
-    }
-
-    /// Applies an approved proposal once, as a new version of the soul. A proposal
-    /// whose soul has changed since it was made becomes superseded.
-    pub async fn apply_proposal(&self, id: ProposalId) -> Result<StoredProposal> {
-        let org = self.org;
-        Ok(self.write(move |tx| apply(tx, org, id)).await??)
+        };
+        Ok(self.run_first(reject, std::result::Result::is_ok).await??)
     }
 }
 
@@ -127,7 +128,11 @@ impl Decision for StoredProposal {
     const EXPIRES_IN: &'static [DecisionState] = &[DecisionState::Pending];
 
     fn keys(&self) -> [Value; 3] {
-        [self.proposal.id.into(), self.proposal.target.into(), self.proposer.into()]
+        let author = match self.author {
+            ProposalAuthor::Agent(id) | ProposalAuthor::Reflection(id) => id.into(),
+            ProposalAuthor::Person(id) => id.into(),
+        };
+        [self.proposal.id.into(), self.proposal.target.into(), author]
     }
 
     fn state(&self) -> DecisionState {
@@ -159,17 +164,21 @@ fn read_activity(row: &Row) -> Result<ProposalActivity> {
     })
 }
 
-fn apply(
+fn approve(
     tx: &Tx,
     org: OrgId,
     id: ProposalId,
+    by: UserId,
 ) -> Result<std::result::Result<StoredProposal, ProposalError>> {
-    let approved: StoredProposal = decisions::get(tx, org, id.into())?;
-    let target = approved.proposal.target;
+    let pending: StoredProposal = decisions::get(tx, org, id.into())?;
+    let target = pending.proposal.target;
     let agent = agent::get(tx, org, target)?;
     let history = SoulHistory::from_versions(agent::soul_versions(tx, org, target)?);
     let mut history = history.ok_or(StoreError::NotFound("soul"))?;
-    let apply = |stored: &mut StoredProposal, now| stored.proposal.apply(&agent, &mut history, now);
+    let apply = |stored: &mut StoredProposal, now| {
+        stored.proposal.approve(by, now)?;
+        stored.proposal.apply(&agent, &mut history, now)
+    };
     let applied = decisions::change(tx, org, id, apply)?;
     if applied.is_ok() {
         let pushed = agent::push_soul(tx, org, target, history.current());

@@ -11,6 +11,7 @@ pub(crate) mod sql;
 pub(crate) mod sqlite;
 pub(crate) mod value;
 
+use std::collections::BTreeSet;
 use std::pin::Pin;
 
 use ostler_domain::id::OrgId;
@@ -219,11 +220,11 @@ impl From<Refusal> for StoreError {
 
 /// Whose rows an operation may read and change. PostgreSQL enforces it by
 /// row-level security.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Scope {
     Org(OrgId),
-    /// One org and another one that pays for it.
-    OrgAndPayer(OrgId, OrgId),
+    /// One org and others: one that pays for it, or those that it shares a record with.
+    OrgAndOthers(OrgId, BTreeSet<OrgId>),
     /// All orgs: for workers that search for work, and for the platform itself.
     All,
 }

@@ -12,6 +12,7 @@
 //! | `privacy`         | export and erasure of personal data |
 //! | `records`         | business records of any kind |
 //! | `reference_codes` | blocks of numbers for reference codes |
+//! | `shared_records`  | records of which two orgs have a copy |
 //! | `visitors`        | people who wrote and are no contact |
 
 pub(crate) mod blob_uses;
@@ -23,4 +24,5 @@ pub(crate) mod merge;
 pub(crate) mod privacy;
 pub(crate) mod records;
 pub(crate) mod reference_codes;
+pub(crate) mod shared_records;
 pub(crate) mod visitors;

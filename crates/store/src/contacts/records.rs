@@ -42,6 +42,10 @@ const LIST: Sql = sql!(
     "SELECT id, version, data, created_at, updated_at FROM records
      WHERE org = ?1 AND kind = ?2 AND id > ?3 ORDER BY id LIMIT ?4"
 );
+const NEWEST: Sql = sql!(
+    "SELECT id, version, data, created_at, updated_at FROM records
+     WHERE org = ?1 AND kind = ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4"
+);
 
 impl OrgStore<'_> {
     /// Creates a record. Fails with [`StoreError::Conflict`] if its id is taken.
@@ -71,6 +75,17 @@ impl OrgStore<'_> {
     ) -> StoreFuture<Vec<Record>> {
         let after = after.unwrap_or(RecordId::from_u128(0));
         self.rows(&LIST, [kind.into(), after.into(), limit.into()], read_record)
+    }
+
+    /// Returns the records of a kind before `before`, newest first.
+    pub fn newest_records(
+        &self,
+        kind: &str,
+        before: Option<RecordId>,
+        limit: u32,
+    ) -> StoreFuture<Vec<Record>> {
+        let before = before.unwrap_or(RecordId::from_u128(u128::MAX));
+        self.rows(&NEWEST, [kind.into(), before.into(), limit.into()], read_record)
     }
 }
 

@@ -4,9 +4,11 @@
 use ostler_domain::id::{NoticeId, OrgId, SessionId};
 use ostler_domain::time::{Timestamp, Window};
 
+use crate::agents::proposals::StoredProposal;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Statement, Tx};
+use crate::contacts::shared_records::SharedRecordChange;
 use crate::conversation::approvals::StoredApproval;
 use crate::conversation::decisions;
 use crate::conversation::turn::SessionState;
@@ -24,6 +26,8 @@ pub struct TurnSideEffects {
     pub session_due: Option<SessionDue>,
     /// Calls that wait for a person.
     pub approvals: Vec<StoredApproval>,
+    /// Changes of souls that wait for a person.
+    pub proposals: Vec<StoredProposal>,
     pub notices: Vec<NewNotice>,
     /// Notices that the agent has read in this turn.
     pub read_notices: Vec<NoticeId>,
@@ -31,6 +35,8 @@ pub struct TurnSideEffects {
     pub counts: Vec<CounterIncrement>,
     /// The audit entries of the turn's changes of records.
     pub audit: Vec<NewAuditEntry>,
+    /// Records that the org shares with another one.
+    pub shared_records: Vec<SharedRecordChange>,
 }
 
 /// When a session has to be closed or somebody reminded.
@@ -77,13 +83,20 @@ impl TurnSideEffects {
 
     /// Returns whether there are changes that read before they write.
     pub(crate) fn needs_queries(&self) -> bool {
-        !self.approvals.is_empty() || !self.notices.is_empty() || !self.audit.is_empty()
+        !self.approvals.is_empty()
+            || !self.proposals.is_empty()
+            || !self.notices.is_empty()
+            || !self.audit.is_empty()
+            || !self.shared_records.is_empty()
     }
 
     /// Makes the changes that read before they write.
     pub(crate) fn apply(&self, tx: &Tx, org: OrgId) -> Result<()> {
         for approval in &self.approvals {
             decisions::create(tx, org, approval.clone())?;
+        }
+        for proposal in &self.proposals {
+            decisions::create(tx, org, proposal.clone())?;
         }
         for notice in &self.notices {
             notices::notify(tx, org, notice)?;

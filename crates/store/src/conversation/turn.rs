@@ -182,9 +182,11 @@ impl Store {
     /// committed with values computed again.
     pub async fn commit_turn(&self, turn: &TurnCommit) -> Result<CommitOutcome> {
         let (org, run) = (turn.lease.org, turn.run.id);
-        let other = turn.charges.iter().map(|charges| charges.payer).find(|payer| *payer != org);
+        let payers = turn.charges.iter().map(|charges| charges.payer);
+        let sharers = turn.side_effects.shared_records.iter().flat_map(|change| &change.orgs);
+        let others: Vec<OrgId> = payers.chain(sharers.copied()).collect();
         let commit = Commit::new(turn)?;
-        match self.write_with_payer(org, other, move |tx| commit.run(tx)).await {
+        match self.write_with_others(org, others, move |tx| commit.run(tx)).await {
             Err(
                 StoreError::StaleLease
                 | StoreError::ConversationChanged
@@ -278,6 +280,9 @@ impl Commit {
             let (checks, others) = self.statements.split_at(CHECKS);
             tx.batch(checks)?;
             record_changes::apply(tx, self.org, &self.changes).map_err(stale_changes)?;
+            for change in &self.side_effects.shared_records {
+                change.apply(tx).map_err(stale_changes)?;
+            }
             self.side_effects.apply(tx, self.org)?;
             for session in &self.closed {
                 approvals::withdraw_for_session(tx, self.org, *session)?;

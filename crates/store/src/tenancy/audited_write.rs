@@ -199,7 +199,7 @@ impl AuditedWrite<'_> {
 
     /// Runs an operation that does not end with the commit, and appends the audit entry
     /// if it has changed something.
-    fn run_first<T, F>(self, run: F, has_changed: fn(&T) -> bool) -> StoreFuture<T>
+    pub(crate) fn run_first<T, F>(self, run: F, has_changed: fn(&T) -> bool) -> StoreFuture<T>
     where
         T: Send + 'static,
         F: Fn(&Tx, OrgId) -> Result<T> + Send + 'static,

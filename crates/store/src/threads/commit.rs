@@ -11,6 +11,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Statement, Tx};
 use crate::error::{Result, StoreError};
+use crate::ledger::{TurnCharges, charge_statement};
 use crate::memory::{self, MemoryMessage};
 
 /// What an unfinished turn has done.
@@ -79,6 +80,8 @@ pub struct ThreadCommit {
     pub metadata: Option<String>,
     pub follow_ups: Option<String>,
     pub events: Option<ThreadEvents>,
+    /// What an org pays for the turn.
+    pub charges: Option<TurnCharges>,
     /// Whether the commit waits until it is on disk.
     pub wait_for_disk: bool,
 }
@@ -98,6 +101,7 @@ impl ThreadCommit {
             metadata: None,
             follow_ups: None,
             events: None,
+            charges: None,
             wait_for_disk: true,
         }
     }
@@ -176,6 +180,9 @@ fn commit(tx: &Tx, lease: ThreadLease, change: &ThreadCommit) -> Result<()> {
         add(&ADD_EVENTS, vec![(*last_id).into(), events.as_str().into()]);
     }
     batch.extend(memory::messages::inserts(lease.org, lease.thread, &change.memory)?);
+    if let Some(charges) = &change.charges {
+        batch.push(charge_statement(charges)?);
+    }
     tx.batch(&batch).map(drop)
 }
 

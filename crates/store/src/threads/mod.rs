@@ -56,6 +56,24 @@ pub struct StoredThread {
     pub updated_at: Timestamp,
 }
 
+/// A place in the list of threads, which begins with the most recently used one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadPlace {
+    pub updated_at: Timestamp,
+    pub id: ThreadId,
+}
+
+impl ThreadPlace {
+    fn key(place: Option<Self>) -> [Value; 2] {
+        let first = Self {
+            updated_at: Timestamp::from_millis(i64::MAX),
+            id: ThreadId::from_u128(u128::MAX),
+        };
+        let Self { updated_at, id } = place.unwrap_or(first);
+        [updated_at.as_millis().into(), id.into()]
+    }
+}
+
 /// A message of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredThreadMessage {
@@ -83,17 +101,17 @@ const GET: Sql = sql!(
 );
 const LIST: Sql = sql!(
     "SELECT id, resource, title, parent, metadata, message_count, created_at, updated_at
-     FROM harness_threads WHERE org = ?1 AND resource = ?2
-     ORDER BY updated_at DESC, id DESC LIMIT ?3"
+     FROM harness_threads WHERE org = ?1 AND resource = ?2 AND (updated_at, id) < (?3, ?4)
+     ORDER BY updated_at DESC, id DESC LIMIT ?5"
 );
 /// The pattern is compared in lower case.
 const SEARCH: Sql = sql!(
     "SELECT id, resource, title, parent, metadata, message_count, created_at, updated_at
-     FROM harness_threads t WHERE org = ?1 AND resource = ?2
-       AND (lower(coalesce(title, '')) LIKE ?3 ESCAPE '!'
+     FROM harness_threads t WHERE org = ?1 AND resource = ?2 AND (updated_at, id) < (?3, ?4)
+       AND (lower(coalesce(title, '')) LIKE ?5 ESCAPE '!'
          OR EXISTS (SELECT 1 FROM harness_messages m
-                    WHERE m.org = t.org AND m.thread = t.id AND lower(m.message) LIKE ?3 ESCAPE '!'))
-     ORDER BY updated_at DESC, id DESC LIMIT ?4"
+                    WHERE m.org = t.org AND m.thread = t.id AND lower(m.message) LIKE ?5 ESCAPE '!'))
+     ORDER BY updated_at DESC, id DESC LIMIT ?6"
 );
 const MESSAGES: Sql = sql!(
     "SELECT seq, turn, message FROM harness_messages
@@ -143,17 +161,25 @@ impl OrgStore<'_> {
         self.optional(&GET, [id.into()], thread)
     }
 
-    /// Returns the threads of a resource, the most recently used first.
-    pub fn threads(&self, resource: &str, limit: u32) -> StoreFuture<Vec<StoredThread>> {
-        self.rows(&LIST, [resource.into(), limit.into()], thread)
+    /// Returns the threads of a resource after a place in the list, the most recently used
+    /// first.
+    pub fn threads(
+        &self,
+        resource: &str,
+        after: Option<ThreadPlace>,
+        limit: u32,
+    ) -> StoreFuture<Vec<StoredThread>> {
+        let [at, id] = ThreadPlace::key(after);
+        self.rows(&LIST, [resource.into(), at, id, limit.into()], thread)
     }
 
-    /// Returns the threads of a resource that have a text in their title or messages, in
-    /// any case of letters, the most recently used first.
+    /// Returns the threads of a resource after a place in the list that have a text in
+    /// their title or messages, in any case of letters, the most recently used first.
     pub fn search_threads(
         &self,
         resource: &str,
         text: &str,
+        after: Option<ThreadPlace>,
         limit: u32,
     ) -> StoreFuture<Vec<StoredThread>> {
         let mut pattern = String::from("%");
@@ -164,7 +190,8 @@ impl OrgStore<'_> {
             pattern.push(c);
         }
         pattern.push('%');
-        self.rows(&SEARCH, [resource.into(), pattern.into(), limit.into()], thread)
+        let [at, id] = ThreadPlace::key(after);
+        self.rows(&SEARCH, [resource.into(), at, id, pattern.into(), limit.into()], thread)
     }
 
     /// Returns messages after a number, in order.

@@ -107,7 +107,7 @@ impl Store {
     pub fn commit_workflow(&self, commit: WorkflowCommit) -> StoreFuture<()> {
         let org = commit.lease.org;
         let payer = commit.charges.iter().map(|charges| charges.payer).find(|payer| *payer != org);
-        self.write_with_payer(org, payer, move |tx| run_commit(tx, &commit))
+        self.write_with_others(org, payer, move |tx| run_commit(tx, &commit))
     }
 }
 

@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use ostler_domain::agent::Protection;
-use ostler_domain::id::{AgentId, OrgId, ProposalId, UserId};
-use ostler_domain::soul::proposal::{Proposal, ProposalError, ProposalStatus};
+use ostler_domain::audit::AuditActor;
+use ostler_domain::id::{AgentId, AuditId, NoticeId, OrgId, ProposalId, UserId};
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::soul::proposal::{Proposal, ProposalAuthor, ProposalError, ProposalStatus};
 use ostler_domain::soul::{Soul, SoulHistory, SoulOrigin};
 use ostler_domain::time::Timestamp;
-use ostler_store::{DecisionState, ProposalActivity, Store, StoreError, StoredProposal};
+use ostler_store::{
+    DecisionState, NewAuditEntry, NewNotice, ProposalActivity, Store, StoreError, StoredProposal,
+};
 
 use crate::on_every_backend;
 use crate::support::{agent, next, with_org};
@@ -32,6 +36,7 @@ async fn with_soul(store: &Store, org: OrgId, slug: &str) -> AgentId {
 async fn propose(store: &Store, org: OrgId, target: AgentId, time: Duration) -> ProposalId {
     let (id, made_at) = (ProposalId::from_u128(next()), Timestamp::from_millis(5));
     let proposal = Proposal {
+        reason: "customers like it".into(),
         id,
         target,
         base_version: 1,
@@ -40,8 +45,37 @@ async fn propose(store: &Store, org: OrgId, target: AgentId, time: Duration) -> 
         expires_at: made_at + time,
         status: ProposalStatus::Pending,
     };
-    store.org(org).create_proposal(StoredProposal { proposal, proposer: target }).await.unwrap();
+    let stored = StoredProposal { proposal, author: ProposalAuthor::Agent(target) };
+    store.org(org).audited(entry()).create_proposal(stored, notice(id)).await.unwrap();
     id
+}
+
+fn entry() -> NewAuditEntry {
+    NewAuditEntry {
+        id: AuditId::from_u128(next()),
+        actor: AuditActor::Terminal,
+        action: "test".into(),
+        subject: "a proposal".into(),
+        data: "{}".into(),
+    }
+}
+
+fn notice(proposal: ProposalId) -> NewNotice {
+    NewNotice {
+        id: NoticeId::from_u128(next()),
+        kind: NoticeKind::SoulProposal,
+        recipient: NoticeRecipient::Owner,
+        subject: proposal.to_string(),
+        data: "{}".into(),
+    }
+}
+
+async fn approve(store: &Store, org: OrgId, id: ProposalId) -> Result<StoredProposal, StoreError> {
+    store.org(org).audited(entry()).approve_proposal(id, OWNER).await
+}
+
+async fn reject(store: &Store, org: OrgId, id: ProposalId) -> Result<StoredProposal, StoreError> {
+    store.org(org).audited(entry()).reject_proposal(id, OWNER, "too warm").await
 }
 
 fn why(result: Result<StoredProposal, StoreError>) -> ProposalError {
@@ -60,15 +94,12 @@ async fn h08_an_approved_proposal_becomes_a_soul_version_once(store: &Store) {
     let org = with_org(store, 1).await;
     let gia = with_soul(store, org, "gia").await;
     let id = propose(store, org, gia, DAYS).await;
-    let early = store.org(org).apply_proposal(id).await;
-    assert_eq!(why(early), ProposalError::Over(id));
-    store.org(org).approve_proposal(id, OWNER).await.unwrap();
-    let apply = |_| {
+    let twenty_times = |_| {
         let store = store.clone();
-        tokio::spawn(async move { store.org(org).apply_proposal(id).await })
+        tokio::spawn(async move { approve(&store, org, id).await })
     };
     let mut applied = Vec::new();
-    for done in (0..20).map(apply).collect::<Vec<_>>() {
+    for done in (0..20).map(twenty_times).collect::<Vec<_>>() {
         match done.await.unwrap() {
             Ok(stored) => applied.push(stored.proposal.status),
             other => assert_eq!(why(other), ProposalError::Over(id)),
@@ -81,21 +112,22 @@ async fn h08_an_approved_proposal_becomes_a_soul_version_once(store: &Store) {
         (&versions[1].soul, versions[1].origin),
         (&soul("warmer"), SoulOrigin::Proposal(id))
     );
+    // One entry for the proposal, one for the decision that counted.
+    assert_eq!(store.org(org).audit_entries(None, None, 9).await.unwrap().len(), 2);
 
     let stale = propose(store, org, gia, DAYS).await;
-    store.org(org).approve_proposal(stale, OWNER).await.unwrap();
-    let refused = why(store.org(org).apply_proposal(stale).await);
+    let refused = why(approve(store, org, stale).await);
     assert_eq!(refused, ProposalError::Stale { id: stale, base: 1, current: 2 });
     let superseded = store.org(org).proposals(DecisionState::Superseded, None, 9).await.unwrap();
     assert_eq!(superseded.len(), 1);
     assert_eq!(store.org(org).soul_versions(gia).await.unwrap().len(), 2);
 
     let no = propose(store, org, gia, DAYS).await;
-    store.org(org).reject_proposal(no, OWNER, "too warm").await.unwrap();
+    reject(store, org, no).await.unwrap();
     let reason = "too warm".to_owned();
     let stored = store.org(org).proposal(no).await.unwrap();
     assert_eq!(stored.proposal.status, ProposalStatus::Rejected { by: OWNER, reason });
-    assert_eq!(why(store.org(org).approve_proposal(no, OWNER).await), ProposalError::Over(no));
+    assert_eq!(why(approve(store, org, no).await), ProposalError::Over(no));
 }
 
 on_every_backend!(a_proposal_for_a_protected_agent_is_not_applied);
@@ -103,12 +135,10 @@ async fn a_proposal_for_a_protected_agent_is_not_applied(store: &Store) {
     let org = with_org(store, 1).await;
     let gia = with_soul(store, org, "gia").await;
     let id = propose(store, org, gia, DAYS).await;
-    store.org(org).approve_proposal(id, OWNER).await.unwrap();
     let mut protected = store.org(org).agent(gia).await.unwrap();
     protected.protection = Protection::Protected;
     store.org(org).save_agent(protected).await.unwrap();
-    let refused = why(store.org(org).apply_proposal(id).await);
-    assert_eq!(refused, ProposalError::WrongTarget(id));
+    assert_eq!(why(approve(store, org, id).await), ProposalError::WrongTarget(id));
     assert_eq!(store.org(org).soul_versions(gia).await.unwrap().len(), 1);
 }
 
@@ -121,7 +151,7 @@ async fn proposal_activity_is_counted_per_proposer(store: &Store) {
     propose(store, org, gia, DAYS).await;
     let no = propose(store, org, gia, DAYS).await;
     let before = store.org(org).proposal(no).await.unwrap().proposal.made_at;
-    store.org(org).reject_proposal(no, OWNER, "no").await.unwrap();
+    reject(store, org, no).await.unwrap();
     let pace = store.org(org).proposal_activity(gia).await.unwrap();
     assert_eq!(pace.pending, 1);
     // A new day may have begun since.
@@ -137,12 +167,10 @@ async fn proposals_expire_and_are_not_found_from_another_org(store: &Store) {
     let (here, there) = (with_org(store, 1).await, with_org(store, 2).await);
     let gia = with_soul(store, here, "gia").await;
     let id = propose(store, here, gia, Duration::ZERO).await;
-    let spy = store.org(there);
     for refused in [
-        spy.proposal(id).await,
-        spy.approve_proposal(id, OWNER).await,
-        spy.reject_proposal(id, OWNER, "no").await,
-        spy.apply_proposal(id).await,
+        store.org(there).proposal(id).await,
+        approve(store, there, id).await,
+        reject(store, there, id).await,
     ] {
         assert!(matches!(refused, Err(StoreError::NotFound("proposal"))), "{refused:?}");
     }
@@ -153,9 +181,9 @@ async fn proposals_expire_and_are_not_found_from_another_org(store: &Store) {
     let expired = store.expire_proposals(9).await.unwrap();
     assert_eq!(expired.len(), 1);
     assert_eq!((expired[0].0, expired[0].1.proposal.id), (here, id));
-    assert_eq!(why(store.org(here).approve_proposal(id, OWNER).await), ProposalError::Over(id));
+    assert_eq!(why(approve(store, here, id).await), ProposalError::Over(id));
     let late = propose(store, here, gia, Duration::ZERO).await;
-    let refused = why(store.org(here).approve_proposal(late, OWNER).await);
+    let refused = why(approve(store, here, late).await);
     assert_eq!(refused, ProposalError::JustExpired(late));
     assert!(store.expire_proposals(9).await.unwrap().is_empty(), "it is expired already");
 }

@@ -212,6 +212,7 @@ async fn side_effects_are_committed_with_the_turn(store: &Store) {
     assert_eq!(day.counters.map(|one| one.used), [0, 0]);
     assert_eq!(day.notices.iter().map(|one| &one.notice).collect::<Vec<_>>(), [&unread]);
     let side_effects = TurnSideEffects {
+        proposals: Vec::new(),
         audit: vec![],
         closed_session: Some(closed.clone()),
         session_due: Some(SessionDue::At(Timestamp::from_millis(1))),
@@ -223,6 +224,7 @@ async fn side_effects_are_committed_with_the_turn(store: &Store) {
             window: Window::Day,
             amount: 2,
         }],
+        shared_records: vec![],
     };
     let commit = TurnCommit { session: new.clone(), side_effects, ..turn(&claimed) };
     store.commit_turn(&commit).await.unwrap();

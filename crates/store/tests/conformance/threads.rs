@@ -123,11 +123,11 @@ async fn m24_threads_are_listed_searched_copied_and_deleted(store: &Store) {
     let missing = Some(ThreadCopy { from: ThreadId::from_u128(99), up_to: None });
     let refused = org.create_thread(new_thread(ThreadId::from_u128(3), missing)).await;
     assert!(matches!(refused, Err(StoreError::NotFound(_))));
-    assert_eq!(org.threads("anna", 10).await.unwrap().len(), 2);
-    assert!(org.threads("ben", 10).await.unwrap().is_empty());
-    assert_eq!(org.search_threads("anna", "two 100%", 10).await.unwrap().len(), 1);
-    assert_eq!(org.search_threads("anna", "PEARS", 10).await.unwrap().len(), 2);
-    assert!(org.search_threads("anna", "100_", 10).await.unwrap().is_empty());
+    assert_eq!(org.threads("anna", None, 10).await.unwrap().len(), 2);
+    assert!(org.threads("ben", None, 10).await.unwrap().is_empty());
+    assert_eq!(org.search_threads("anna", "two 100%", None, 10).await.unwrap().len(), 1);
+    assert_eq!(org.search_threads("anna", "PEARS", None, 10).await.unwrap().len(), 2);
+    assert!(org.search_threads("anna", "100_", None, 10).await.unwrap().is_empty());
     // Another org finds nothing.
     let other = store.org(OTHER);
     assert!(other.thread(THREAD).await.unwrap().is_none());
@@ -138,7 +138,7 @@ async fn m24_threads_are_listed_searched_copied_and_deleted(store: &Store) {
     assert!(org.thread(THREAD).await.unwrap().is_none());
     assert!(org.subagent_run(SUBAGENT).await.unwrap().is_none());
     assert!(org.thread_messages(THREAD, 0, 10).await.unwrap().is_empty());
-    assert_eq!(org.threads("anna", 10).await.unwrap().len(), 1);
+    assert_eq!(org.threads("anna", None, 10).await.unwrap().len(), 1);
 }
 
 on_every_backend!(m11_settings_of_a_resource_are_kept);

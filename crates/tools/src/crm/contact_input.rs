@@ -62,7 +62,7 @@ impl ContactInput {
 
     /// Moves the telephone number and the address into the note, for a contact that a customer
     /// describes. What somebody says proves nothing, so nobody must be recognized by it.
-    pub(crate) fn as_unproven(mut self) -> Self {
+    pub(crate) fn into_unproven(mut self) -> Self {
         let (phone, email) = (self.phone.take(), self.email.take());
         self.name = self.name.or_else(|| email.clone()).or_else(|| phone.clone());
         let given = [("telephone number", phone), ("e-mail address", email)];

@@ -80,7 +80,7 @@ struct RuleReader<'a> {
 }
 
 impl RuleReader<'_> {
-    fn problem(&self, path: &str, message: impl ToString) -> Problem {
+    fn problem(&self, path: &str, message: &dyn std::fmt::Display) -> Problem {
         self.source.problem(self.source.find(&self.table, path), message.to_string())
     }
 
@@ -90,24 +90,24 @@ impl RuleReader<'_> {
         let arguments: Option<BTreeMap<_, _>> = arguments
             .map(ArgumentPattern::parse_arguments)
             .transpose()
-            .map_err(|error| self.problem("arguments", error))?;
+            .map_err(|error| self.problem("arguments", &error))?;
         let expires = definition.expires.as_deref();
         let expires = expires
             .map(parse_expiry)
             .transpose()
-            .map_err(|error| self.problem("expires", error))?;
+            .map_err(|error| self.problem("expires", &error))?;
         if definition.why.trim().is_empty() {
-            return Err(self.problem("why", "say why the rule is there; it is shown to people"));
+            return Err(self.problem("why", &"say why the rule is there; it is shown to people"));
         }
         let (verdict, why) = (definition.verdict, definition.why.clone());
         let rule = PermissionRule { subject, arguments, verdict, why, expires };
         let mut failures = Vec::new();
         for (index, case) in definition.tests.iter().enumerate() {
             if let Err(message) = self.run_case(&rule, case) {
-                failures.push(self.problem(&format!("tests[{index}]"), message));
+                failures.push(self.problem(&format!("tests[{index}]"), &message));
             }
         }
-        let line = u32::try_from(self.problem("", "").line).unwrap_or(u32::MAX);
+        let line = u32::try_from(self.problem("", &"").line).unwrap_or(u32::MAX);
         Ok(FileRule { rule, line, tests: definition.tests.len(), failures })
     }
 
@@ -115,13 +115,13 @@ impl RuleReader<'_> {
         match (&definition.tool, definition.category) {
             (Some(tool), None) => {
                 let pattern =
-                    TextPattern::parse(tool).map_err(|error| self.problem("tool", error))?;
+                    TextPattern::parse(tool).map_err(|error| self.problem("tool", &error))?;
                 Ok(RuleSubject::Tool(pattern))
             }
             (None, Some(category)) => Ok(RuleSubject::Category(category)),
-            (None, None) => Err(self.problem("", "name the `tool` or the `category` of the rule")),
+            (None, None) => Err(self.problem("", &"name the `tool` or the `category` of the rule")),
             (Some(_), Some(_)) => {
-                Err(self.problem("category", "a rule is about a `tool` or a `category`, not both"))
+                Err(self.problem("category", &"a rule is about a `tool` or a `category`, not both"))
             }
         }
     }

@@ -290,7 +290,7 @@ impl SettingsDefinition {
                 .map(|own| Ok((own.person.clone(), own.to_notices(names)?)))
                 .collect::<Result<_, UnknownName>>()?,
             payment_provider: self.payment_provider.clone(),
-            web_hosts: self.web_hosts.iter().map(|host| host.to_lowercase()).collect(),
+            web_hosts: self.web_hosts.clone(),
             models: self.models.clone(),
         })
     }

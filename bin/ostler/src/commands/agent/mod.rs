@@ -2,6 +2,7 @@
 
 mod configure;
 mod ls;
+mod promotion;
 mod send;
 mod show;
 pub(super) mod start;
@@ -50,6 +51,9 @@ Examples:
 Examples:
   ostler agent archive support --org nordlicht")]
     Archive(configure::AgentEditArgs),
+    /// Review autonomy levels, and decide on those that the figures call for
+    #[command(subcommand)]
+    Promotion(promotion::PromotionCommand),
     /// List agents: those that answer people, and those on queues
     #[command(after_help = "\
 Examples:
@@ -100,6 +104,7 @@ pub(crate) async fn run(command: &AgentCommand) -> anyhow::Result<()> {
         AgentCommand::Pause(args) => configure::set_status(args, "paused", Ask::Never).await,
         AgentCommand::Resume(args) => configure::set_status(args, "active", Ask::Never).await,
         AgentCommand::Archive(args) => configure::set_status(args, "archived", Ask::First).await,
+        AgentCommand::Promotion(command) => promotion::run(command).await,
         AgentCommand::Ls(args) => ls::run(args).await,
         AgentCommand::Show(args) => show::run(args).await,
         AgentCommand::Start(args) => start::run(args).await,

@@ -54,7 +54,7 @@ Examples:
   ostler notice set --for anna@bella.example --chat bot:4711 credits=chat --org bella
 
 Topics: approvals, escalations, credits, models, tools, dead_letters, unknown_outcomes,
-workflows, handoffs. Destinations: chat, email, team_group, digest, or none.")]
+workflows, handoffs, organizations. Destinations: chat, email, team_group, digest, or none.")]
     Set(Box<set::NoticeSetArgs>),
 }
 

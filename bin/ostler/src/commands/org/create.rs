@@ -3,9 +3,10 @@
 use std::num::NonZeroU32;
 
 use clap::Args;
+use ostler_domain::hierarchy::bootstrap::initial_agents;
 use ostler_domain::org::plan::LicencePlan;
-use ostler_world::Address;
-use serde_json::json;
+use ostler_world::{Address, Kind, Resource, Resources};
+use serde_json::{Value, json};
 
 use crate::commands::args::{InstallationArgs, OutputArgs};
 use crate::commands::operator::Operator;
@@ -22,6 +23,12 @@ pub(crate) struct OrgCreateArgs {
     /// Agency that it is a client of
     #[arg(long, value_name = "ORG")]
     parent: Option<String>,
+    /// Create no agents; a client gets a PM, customer service and a web chat by itself
+    #[arg(long, requires = "parent")]
+    no_agents: bool,
+    /// Also create a coordinator, which routes between the agency and its client
+    #[arg(long, requires = "parent", conflicts_with = "no_agents")]
+    coordinator: bool,
     /// Licence plan: free, starter, pro, professional, agency or enterprise
     #[arg(long, value_name = "PLAN", default_value = "free", value_parser = parse_plan)]
     plan: LicencePlan,
@@ -72,11 +79,50 @@ pub(super) async fn run(args: &OrgCreateArgs) -> anyhow::Result<()> {
         field.apply(&mut value);
     }
     let how = Change { args: &args.change, output: &args.output, ask: Ask::Never };
-    editor.replace(&address, &value, &how).await?;
-    if !args.output.json {
+    let org = parse(&address, &value)?;
+    let mut resources: Resources = [(address, org)].into();
+    let with_agents = args.parent.is_some() && !args.no_agents;
+    if with_agents {
+        let name = args.name.as_ref().unwrap_or(&args.slug);
+        resources.extend(first_resources(&args.slug, name, args.coordinator)?);
+    }
+    let plan = editor.plan(&resources)?;
+    operator.make(&plan, &how).await?;
+    if !args.output.json && with_agents {
+        anstream::println!("next     ostler channel ls --org {}", args.slug);
+    } else if !args.output.json {
         anstream::println!("next     ostler agent create SLUG --org {}", args.slug);
     }
     Ok(())
+}
+
+fn parse(address: &Address, value: &Value) -> anyhow::Result<Resource> {
+    Resource::parse(address.kind, value).map_err(|error| anyhow::anyhow!("{address}: {error}"))
+}
+
+/// Returns the first agents of a client and the web chat on which customers reach it. They are
+/// created together with the org, or not at all.
+fn first_resources(slug: &str, name: &str, coordinator: bool) -> anyhow::Result<Resources> {
+    let mut resources = Resources::new();
+    let mut add = |kind: Kind, name: &str, value: Value| -> anyhow::Result<()> {
+        let address = Address { org: slug.to_owned(), kind, name: name.to_owned() };
+        resources.insert(address.clone(), parse(&address, &value)?);
+        Ok(())
+    };
+    for agent in initial_agents(name, coordinator) {
+        let models: Vec<&str> = agent.model.into_iter().collect();
+        let value = json!({
+            "org": slug, "slug": agent.slug, "name": agent.name, "kind": agent.kind,
+            "subtype": agent.subtype.to_string(), "autonomy": agent.autonomy,
+            "models": models, "soul": agent.soul.unwrap_or_default(),
+        });
+        add(Kind::Agent, agent.slug, value)?;
+    }
+    let webchat = json!({
+        "org": slug, "name": "webchat", "kind": "webchat", "agent": "customer-service",
+    });
+    add(Kind::Channel, "webchat", webchat)?;
+    Ok(resources)
 }
 
 fn parse_plan(text: &str) -> Result<LicencePlan, String> {

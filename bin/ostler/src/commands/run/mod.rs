@@ -3,13 +3,10 @@
 mod always;
 mod ask;
 mod end;
-mod model;
 mod output;
-mod subagents;
-mod tools;
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,30 +14,23 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use ostler_domain::id::ThreadId;
-use ostler_domain::money::Credits;
 use ostler_engine::tool::Tool;
 use ostler_harness::{
-    AskEvent, EventKind, Harness, HarnessAgent, HarnessError, HarnessMode, NoState, Subscription,
-    TurnOutcome, WorkspaceSource, open_storage,
+    AskEvent, EventKind, Harness, HarnessError, Subscription, TurnOutcome, WorkspaceSource,
+    open_storage,
 };
-use ostler_workspace::sandbox::{HelperProgram, SandboxOptions};
-use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use self::output::RunOutput;
 use super::args::OutputArgs;
-use super::permission::files::{default_policies, permission_files, threads_file};
-use crate::config::keys;
+use super::local_agent::{LocalAgentArgs, model, open_workspace, tools};
 
 /// What the threads of `ostler run` belong to.
 pub(crate) const RUN_RESOURCE: &str = "run";
 /// The exit code of a program that was ended by Ctrl-C.
 const INTERRUPTED_EXIT_CODE: i32 = 130;
-/// What an agent in plan mode reads after the system prompt.
-const PLAN_INSTRUCTIONS: &str = "Do not change anything yet. Find out what you need, then submit \
-                                 a plan with submit_plan and wait for its approval.";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -69,73 +59,32 @@ pub(crate) struct RunArgs {
     /// Continue the turn of the thread that was interrupted, and its questions
     #[arg(long, requires = "thread", conflicts_with = "prompt")]
     resume: bool,
-    /// File that threads are kept in [default: threads.db in the home folder of ostler
-    /// or, without one, in ~/.local/share/ostler]
-    #[arg(long, value_name = "FILE")]
-    threads: Option<PathBuf>,
-    /// Mode: `build` answers and acts, `plan` submits a plan first
+    /// Mode: `build` answers and acts, `plan` submits a plan first, `chat` changes nothing;
+    /// ostler.toml may have others
     #[arg(long, value_name = "NAME", default_value = "build")]
     mode: String,
-    /// Model, as provider/model; `ostler model ls` lists models [default: the one in
-    /// ostler.toml or OSTLER_MODEL]
-    #[arg(long, value_name = "NAME")]
-    model: Option<String>,
-    /// Server that has the model
-    #[arg(long, value_name = "URL")]
-    url: Option<String>,
-    /// What the server at --url speaks
-    #[arg(long, value_name = "FORMAT", default_value = "openai", requires = "url")]
-    wire: WireArg,
-    /// Answer from a script instead of a model; see docs/SCRIPTED_MODEL.md
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url"])]
-    script: Option<PathBuf>,
-    /// MCP server whose tools may be used: a command or a URL, optionally as
-    /// NAME=COMMAND; can be repeated
-    #[arg(long, value_name = "COMMAND")]
-    mcp: Vec<String>,
-    /// TOML file with subagents that the model may give work to
-    #[arg(long, value_name = "FILE")]
-    subagents: Option<PathBuf>,
     /// Folder that the agent may read and change, with commands in a sandbox; see
     /// docs/WORKSPACE.md
     #[arg(long, value_name = "FOLDER")]
     workspace: Option<PathBuf>,
-    /// Do not offer the tool that reads web pages
-    #[arg(long)]
-    no_web: bool,
-    /// System prompt
-    #[arg(long, value_name = "TEXT", default_value = "You are a helpful agent. Answer briefly.")]
-    system: String,
-    /// Credit limit; 100 credits are one dollar
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    credits: u64,
     /// Time limit in seconds
     #[arg(long, value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86400))]
     timeout: u64,
     /// Approve every tool call
     #[arg(long)]
     yes: bool,
-    /// Folder with the ostler.toml whose providers and prices are used [default: the
-    /// current folder]
-    #[arg(long, value_name = "FOLDER", env = keys::HOME)]
-    home: Option<PathBuf>,
+    #[command(flatten)]
+    agent: LocalAgentArgs,
     #[command(flatten)]
     output: OutputArgs,
-}
-
-/// The wire format of a server.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum WireArg {
-    Openai,
-    Anthropic,
 }
 
 pub(crate) async fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let interrupts = watch_interrupts();
     let prompt = read_prompt(args)?;
-    let model = model::select(args)?;
-    let servers = tools::start_mcp_servers(args).await?;
-    let tools = tools::load(args, servers.as_ref())?;
+    let model = model::select(&args.agent)?;
+    let servers = tools::start_mcp_servers(&args.agent, Vec::new()).await?;
+    let tools = tools::load(&args.agent, servers.as_ref())?;
     let harness = build(args, model, tools).await?;
     let events = harness.subscribe();
     harness.init().await?;
@@ -170,55 +119,20 @@ async fn build(
     model: model::SelectedModel,
     tools: Vec<Arc<dyn Tool>>,
 ) -> anyhow::Result<Harness> {
-    let storage = match (&args.thread, &args.threads) {
-        (None, None) => open_storage("sqlite::memory:").await?,
-        _ => open_storage(&format!("sqlite:{}", create_threads_file(args)?.display())).await?,
+    let url = match (&args.thread, &args.agent.threads) {
+        (None, None) => "sqlite::memory:".to_owned(),
+        _ => format!("sqlite:{}", args.agent.threads_file()?.display()),
     };
-    let tool_names: Vec<_> = tools.iter().map(|tool| tool.definition().spec.name.clone()).collect();
-    let subagents = subagents::load(args, &tool_names)?;
-    let files = permission_files(args.home.as_deref(), args.workspace.as_deref())?;
-    let plan = format!("{}\n\n{PLAN_INSTRUCTIONS}", args.system);
-    let default_model = model.name().to_owned();
-    let mode = |id: &str, name: &str, system: &str| {
-        HarnessMode::new(id, name, HarnessAgent::new(id, system)).default_model(&default_model)
-    };
-    let mut builder = Harness::<NoState>::builder(RUN_RESOURCE, storage)
-        .models(Arc::new(model))
-        .mode(mode("build", "Build", &args.system).default_mode())
-        .mode(mode("plan", "Plan", &plan))
-        .permission_rules(default_policies())
-        .permission_files(files)
+    let storage = open_storage(&url).await?;
+    let mut builder = args
+        .agent
+        .builder(RUN_RESOURCE, storage, args.workspace.as_deref(), Arc::new(model), tools)?
         .initial_state(json!({"yolo": args.yes}))
-        .budget(Credits::new(args.credits))
         .turn_timeout(Duration::from_secs(args.timeout));
-    for tool in tools {
-        builder = builder.tool(tool);
-    }
     if let Some(root) = &args.workspace {
-        builder = builder.workspace(open_workspace(root)?);
-    }
-    for subagent in subagents.subagents() {
-        builder = builder.subagent(subagent);
+        builder = builder.workspace(WorkspaceSource::Instance(open_workspace(root)?));
     }
     Ok(builder.build()?)
-}
-
-/// Opens the folder that the agent works in.
-fn open_workspace(root: &Path) -> anyhow::Result<WorkspaceSource> {
-    let sandbox = SandboxOptions::new(HelperProgram::this_program()?);
-    let workspace = Workspace::open(WorkspaceOptions::new(root, sandbox))
-        .with_context(|| format!("cannot work in {}", root.display()))?;
-    Ok(WorkspaceSource::Instance(Arc::new(workspace)))
-}
-
-/// Returns the file that threads are kept in, in a folder that exists.
-fn create_threads_file(args: &RunArgs) -> anyhow::Result<PathBuf> {
-    let path = threads_file(args.threads.as_deref(), args.home.as_deref())?;
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot create {}", folder.display()))?;
-    }
-    Ok(path)
 }
 
 async fn open_thread(args: &RunArgs, harness: &Harness) -> anyhow::Result<()> {

@@ -4,8 +4,8 @@ use std::io::{IsTerminal as _, Write as _};
 
 use ostler_engine::model::StopReason;
 use ostler_harness::{
-    EventKind, Harness, HarnessEvent, HarnessMessageContent, MessageEvent, MessageRole,
-    SessionEvent, SubagentEvent, ToolEvent, TurnEnd,
+    ContextEvent, ContextReport, EventKind, Harness, HarnessEvent, HarnessMessageContent,
+    MessageEvent, MessageRole, SessionEvent, SubagentEvent, ToolEvent, TurnEnd,
 };
 use serde_json::{Value, json};
 
@@ -56,6 +56,10 @@ impl RunOutput {
                 }
                 self.end_line();
             }
+            EventKind::Context(ContextEvent::ContextUpdated(report)) => self.context(report),
+            EventKind::Context(ContextEvent::ContextCompacted { messages, .. }) => {
+                self.note(depth, &format!("{messages} old messages have left the prompt"));
+            }
             EventKind::Tool(ToolEvent::ToolStart { tool_name, args, .. }) => {
                 self.note(depth, &format!("→ {tool_name} {args}"));
             }
@@ -84,6 +88,22 @@ impl RunOutput {
                 self.note(depth, error);
             }
             _ => {}
+        }
+    }
+
+    /// Prints what the prompt has from the workspace, and what is wrong with it.
+    fn context(&mut self, report: &ContextReport) {
+        let files = report.instructions.iter().map(|file| file.path.clone());
+        let skills = report.skills.iter().map(|skill| format!("skill {}", skill.name));
+        let mentions = report.mentions.iter().map(|path| format!("@{path}"));
+        let all: Vec<String> = files.chain(skills).chain(mentions).collect();
+        if !all.is_empty() {
+            let budget = report.budget;
+            let total = format!("{} of {} tokens", budget.workspace, budget.total);
+            self.note(0, &format!("context: {} ({total} from the workspace)", all.join(", ")));
+        }
+        for problem in &report.problems {
+            self.note(0, problem);
         }
     }
 

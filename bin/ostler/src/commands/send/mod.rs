@@ -33,7 +33,8 @@ use crate::stream_preview::StreamPreview;
 Examples:
   ostler send --org bella --contact rosa \"Are you open on Monday?\"
   ostler send --org bella --contact otto --attach burnt.jpg \"Look at this!\"
-  ostler send --org bella --contact otto --json \"I paid twice. Order 1234.\"")]
+  ostler send --org bella --contact otto --json \"I paid twice. Order 1234.\"
+  ostler send --org bella --contact ada --owner \"What waits for a decision?\"")]
 pub(crate) struct SendArgs {
     /// Text of the customer's message
     #[arg(value_name = "TEXT", required_unless_present = "attach", value_parser = parse_text)]
@@ -47,6 +48,9 @@ pub(crate) struct SendArgs {
     /// Name of the customer on the channel
     #[arg(long, value_name = "NAME", value_parser = parse_text)]
     contact: String,
+    /// Write as the owner of the org, who reaches its PM
+    #[arg(long)]
+    owner: bool,
     /// Channel, by its name in world files or its kind
     #[arg(long, value_name = "CHANNEL", default_value = "webchat")]
     channel: String,
@@ -143,7 +147,8 @@ async fn conversation_key(store: &Store, args: &SendArgs) -> anyhow::Result<Conv
         format!("{} has no channel {name}; its channels: {connected}", org.name)
     })?;
     let peer = Peer::Person(args.contact.clone());
-    Ok(ConversationKey { org: org.id, binding, peer, entry: ConversationEntry::Customer })
+    let entry = if args.owner { ConversationEntry::Owner } else { ConversationEntry::Customer };
+    Ok(ConversationKey { org: org.id, binding, peer, entry })
 }
 
 /// Puts a message of the customer into the inbox.

@@ -1,12 +1,13 @@
 //! `ostler soul`: the personality and rules of an agent, and their versions.
 
 mod document;
+mod proposals;
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
-use ostler_domain::soul::{SoulOrigin, SoulVersion};
+use ostler_domain::soul::{Soul, SoulField, SoulOrigin, SoulVersion};
 use ostler_world::Kind;
 use serde_json::{Value, json};
 
@@ -54,6 +55,14 @@ Examples:
 Examples:
   ostler soul edit support --org nordlicht")]
     Edit(SoulEditArgs),
+    /// Propose another soul, on which an admin or an owner decides
+    #[command(after_help = "\
+Examples:
+  ostler soul propose support SOUL.md --org nordlicht --reason \"customers find it too formal\"")]
+    Propose(proposals::ProposeArgs),
+    /// List, show and decide on proposals, also those of agents
+    #[command(subcommand)]
+    Proposals(proposals::ProposalsCommand),
     /// Print the system prompt that an agent gets in a new conversation
     #[command(after_help = "\
 Examples:
@@ -147,6 +156,8 @@ pub(crate) async fn run(command: &SoulCommand) -> anyhow::Result<()> {
         SoulCommand::Export(args) => export(args).await,
         SoulCommand::Import(args) => import(args).await,
         SoulCommand::Edit(args) => edit(args).await,
+        SoulCommand::Propose(args) => proposals::propose(args).await,
+        SoulCommand::Proposals(command) => proposals::run(command).await,
         SoulCommand::Preview(args) => preview(args).await,
     }
 }
@@ -205,29 +216,33 @@ async fn diff(args: &SoulDiffArgs) -> anyhow::Result<()> {
     let versions = versions(&args.soul).await?;
     let from = version(&versions, Some(args.from))?;
     let to = version(&versions, args.to)?;
-    let fields = from.soul.changed_fields(&to.soul);
-    let [old, new] =
-        [&from.soul, &to.soul].map(|soul| serde_json::to_value(soul).unwrap_or_default());
+    let changes = changes(&from.soul, &to.soul);
     if args.soul.target.output.json {
-        let fields = fields.iter().map(|field| {
-            json!({"field": field.name(), "old": old[field.name()], "new": new[field.name()]})
-        });
-        return super::print_json(&fields.collect::<Vec<_>>());
+        return super::print_json(&changes);
     }
-    if fields.is_empty() {
+    if changes.is_empty() {
         anstream::println!("versions {} and {} are the same", from.version, to.version);
     }
-    for field in fields {
-        anstream::println!("{HEADER}{}{HEADER:#}", field.name());
-        for (sign, style, value) in
-            [("-", BAD, &old[field.name()]), ("+", GOOD, &new[field.name()])]
-        {
+    print_changes(&changes);
+    Ok(())
+}
+
+/// Returns the fields in which two souls differ, with both values.
+fn changes(from: &Soul, to: &Soul) -> Vec<Value> {
+    let [old, new] = [from, to].map(|soul| serde_json::to_value(soul).unwrap_or_default());
+    let fields = from.changed_fields(to).into_iter().map(SoulField::name);
+    fields.map(|name| json!({"field": name, "old": old[name], "new": new[name]})).collect()
+}
+
+fn print_changes(changes: &[Value]) {
+    for change in changes {
+        anstream::println!("{HEADER}{}{HEADER:#}", change["field"].as_str().unwrap_or_default());
+        for (sign, style, value) in [("-", BAD, &change["old"]), ("+", GOOD, &change["new"])] {
             for line in lines(value) {
                 anstream::println!("{style}{sign} {line}{style:#}");
             }
         }
     }
-    Ok(())
 }
 
 /// Returns a value of a soul in lines.

@@ -80,7 +80,7 @@ fn b16_agency_tools_need_the_licence() {
     }
 }
 
-/// B17: layer 1 has everything but the three cross-layer tools.
+/// B17: layer 1 has everything but the tools of the exchange between layers.
 #[test]
 fn b17_layer_1_has_everything_but_cross_layer_tools() {
     let mut world = layer_1();
@@ -92,7 +92,15 @@ fn b17_layer_1_has_everything_but_cross_layer_tools() {
         .collect();
     assert_eq!(
         missing,
-        texts(&["escalate_to_parent", "share_insight_upward", "delegate_to_child"])
+        texts(&[
+            "escalate_to_parent",
+            "share_insight_upward",
+            "delegate_to_child",
+            "instruct_agent",
+            "decide_issue",
+            "answer_delegation",
+            "acknowledge_insight",
+        ])
     );
 }
 
@@ -119,10 +127,14 @@ fn b18_b20_draft_only_keeps_reading_and_control_tools() {
 /// B19: which layers have which cross-layer tools.
 #[test]
 fn b19_each_cross_layer_tool_belongs_to_certain_layers() {
-    let table: [(&str, [bool; 4]); 3] = [
+    let table: [(&str, [bool; 4]); 7] = [
         ("escalate_to_parent", [false, true, true, true]),
         ("share_insight_upward", [false, false, true, true]),
         ("delegate_to_child", [false, true, false, false]),
+        ("instruct_agent", [false, true, true, false]),
+        ("decide_issue", [false, true, true, false]),
+        ("answer_delegation", [false, true, true, false]),
+        ("acknowledge_insight", [false, true, false, false]),
     ];
     for (tool, expected) in table {
         let got = [layer_1(), layer_2(), layer_3(), layer_4()].map(|mut world| {

@@ -191,7 +191,7 @@ fn a26_scopes_name_their_kind_of_layer() {
 fn s03_the_host_of_a_url_is_compared_as_text() {
     let listed = |hosts: &[&str], url: &str| {
         let scope = World::new(&crate::testing::agency(), "pm").scope();
-        scope.with_hosts(texts(hosts)).allows_host_of(url)
+        scope.with_hosts(&texts(hosts)).allows_host_of(url)
     };
     for (url, allowed) in [
         ("https://docs.example", true),

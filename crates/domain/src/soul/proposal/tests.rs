@@ -4,6 +4,7 @@ use super::{
     Initiative, Proposal, ProposalDecision, ProposalError, ProposalPolicy, ProposalRefused,
     ProposalStatus, Proposer, decide_proposal,
 };
+use crate::agent::autonomy::AutonomyLevel;
 use crate::agent::subtype::Subtype;
 use crate::agent::{Agent, Protection};
 use crate::id::{ProposalId, UserId};
@@ -21,6 +22,7 @@ fn proposer(org: &Org, subtype: &str) -> Proposer {
     Proposer {
         position: BusinessPosition::of(org, &Subtype::from(subtype)),
         org: org.id,
+        autonomy: AutonomyLevel::Autonomous,
         initiative: Initiative::Own,
         made_today: 0,
         pending: 0,
@@ -62,6 +64,14 @@ fn h09_h10_the_layer_decides_who_may_propose() {
     for (row, proposer, target, expected) in table {
         assert_eq!(decision(&proposer, &target), expected, "{row} {}", target.slug);
     }
+}
+
+/// H09: an agent of layer 1 that may only draft does not apply anything.
+#[test]
+fn h09_a_drafting_agent_of_layer_1_proposes() {
+    let system = proposer(&testing::platform(), "system");
+    let drafting = Proposer { autonomy: AutonomyLevel::DraftOnly, ..system };
+    assert_eq!(decision(&drafting, &gia()), Ok(ProposalDecision::Pending));
 }
 
 /// H01: a proposal to a protected agent is dropped without an error, also when the owner
@@ -136,6 +146,7 @@ fn proposal() -> Proposal {
         target: gia().id,
         base_version: 1,
         soul: warmer(),
+        reason: "customers like it".into(),
         made_at: NOW,
         expires_at: NOW + ProposalPolicy::default().expires_after,
         status: ProposalStatus::Pending,
@@ -168,9 +179,12 @@ fn h08_a_stale_or_misdirected_proposal_is_refused() {
     proposal.approve(OWNER, NOW).unwrap();
     let wrong_target = Err(ProposalError::WrongTarget(ID));
     let other = testing::agent("enzo", Subtype::Pm);
-    assert_eq!(proposal.apply(&other, &mut history, NOW), wrong_target);
     let protected = Agent { protection: Protection::Protected, ..gia() };
-    assert_eq!(proposal.apply(&protected, &mut history, NOW), wrong_target);
+    assert_eq!(proposal.apply(&other, &mut history, NOW), wrong_target);
+    assert_eq!(proposal.status, ProposalStatus::Approved { by: OWNER });
+    let mut late = proposal.clone();
+    assert_eq!(late.apply(&protected, &mut history, NOW), wrong_target);
+    assert_eq!(late.status, ProposalStatus::Superseded);
     history.push(warmer(), SoulOrigin::Edited, NOW);
     let stale = Err(ProposalError::Stale { id: ID, base: 1, current: 2 });
     assert_eq!(proposal.apply(&gia(), &mut history, NOW), stale);

@@ -1,7 +1,7 @@
 //! Step 1: chooses the agent that answers.
 
 use ostler_domain::agent::routing::{AgentBinding, RoutingCandidate, choose};
-use ostler_domain::agent::{Agent, AgentKind, AgentStatus};
+use ostler_domain::agent::{Agent, AgentKind, AgentStatus, Protection};
 use ostler_domain::id::AgentId;
 use ostler_domain::session::key::ConversationEntry;
 use ostler_store::StoreError;
@@ -10,9 +10,9 @@ use crate::conversation::input::Input;
 use crate::conversation::run::Run;
 use crate::conversation::run_context::RunContext;
 use crate::conversation::trace::Trace;
-use crate::ids::derived;
 use crate::org_view::AgentView;
 use crate::records::session::Session;
+use crate::workers::{assign_worker, touch_worker};
 
 /// Returns the agent of the next turn, or `None` if nobody can answer. The first agent of
 /// a session is stored in it.
@@ -28,11 +28,38 @@ pub(crate) async fn run(
         Some(agent) => Some(agent.clone()),
         None => answering_agent(context, &run.session).await?,
     };
+    let agent = scale(context, run, agent).await?;
     run.trace.finish(timer);
     if let (Some(agent), None) = (&agent, run.session.agent) {
         run.session.agent = Some(agent.agent.id);
     }
     Ok(agent)
+}
+
+/// Gives a customer's session a worker in place of a system agent, and records the use of a
+/// worker that has the session already.
+async fn scale(
+    context: &RunContext<'_>,
+    run: &mut Run,
+    agent: Option<AgentView>,
+) -> Result<Option<AgentView>, StoreError> {
+    let Some(chosen) = agent else { return Ok(None) };
+    if chosen.agent.kind == AgentKind::Worker {
+        // A worker that was assigned in this run gets the session.
+        run.session.agent.get_or_insert(chosen.agent.id);
+        touch_worker(context.store(), &chosen.agent, context.now).await?;
+        return Ok(Some(chosen));
+    }
+    let session = &run.session;
+    let names_its_agent =
+        session.entry == ConversationEntry::Testing || session.bus_request.is_some();
+    if names_its_agent || session.team.is_some() {
+        return Ok(Some(chosen));
+    }
+    let Some(template) = scaling_template(context, &chosen.agent) else { return Ok(Some(chosen)) };
+    let worker = worker_of(context, template).await?;
+    run.session.agent = Some(worker.agent.id);
+    Ok(Some(worker))
 }
 
 /// Returns the session's active agent; if it takes no messages any more, the agent that a
@@ -81,31 +108,33 @@ pub(crate) fn route_new_conversation<'v>(
 }
 
 /// Returns who answers where the org has no agent for it: a worker of one of its
-/// templates, created if there is none yet, else the platform's own agent.
+/// templates, else the platform's own agent.
 async fn substitute(context: &RunContext<'_>) -> Result<Option<AgentView>, StoreError> {
-    let oldest = |kind: AgentKind| {
-        let active =
-            context.view.agents.iter().filter(move |one| {
-                one.agent.kind == kind && one.agent.status == AgentStatus::Active
-            });
-        active.min_by_key(|one| (one.agent.created_at, one.agent.id))
-    };
-    if let Some(worker) = oldest(AgentKind::Worker) {
-        return Ok(Some(worker.clone()));
+    let templates = context.view.agents.iter().filter(|one| {
+        one.agent.kind == AgentKind::Template && one.agent.status == AgentStatus::Active
+    });
+    match templates.min_by_key(|one| (one.agent.created_at, one.agent.id)) {
+        Some(template) => worker_of(context, template).await.map(Some),
+        None => Ok(context.view.platform_agent.clone()),
     }
-    let Some(template) = oldest(AgentKind::Template) else {
-        return Ok(context.view.platform_agent.clone());
-    };
-    // Two processes that create it at the same time create the same one.
-    let id = derived(AgentId::from_u128, template.agent.id.as_u128(), "worker");
-    let agent = Agent {
-        id,
-        slug: format!("{}-1", template.agent.slug),
-        kind: AgentKind::Worker,
-        template: Some(template.agent.id),
-        created_at: context.now,
-        ..template.agent.clone()
-    };
-    let version = context.store().save_agent(agent.clone()).await?;
-    Ok(Some(AgentView { agent, version, ..template.clone() }))
+}
+
+/// Returns the template whose workers answer in place of an agent: that of a system agent.
+fn scaling_template<'v>(context: &'v RunContext<'_>, agent: &Agent) -> Option<&'v AgentView> {
+    let is_system =
+        agent.protection == Protection::Protected && agent.kind == AgentKind::Conversational;
+    let template = agent.template.filter(|_| is_system)?;
+    let own = context.view.agents.iter().find(|one| one.agent.id == template)?;
+    (own.agent.status == AgentStatus::Active).then_some(own)
+}
+
+/// Returns a worker of a template for this session.
+async fn worker_of(
+    context: &RunContext<'_>,
+    template: &AgentView,
+) -> Result<AgentView, StoreError> {
+    let agent = assign_worker(context.store(), &template.agent, context.now).await?;
+    let known = context.view.agent(agent.id).filter(|one| one.agent == agent);
+    // A worker that was created just now is not in the view; its version is its first.
+    Ok(known.cloned().unwrap_or_else(|| AgentView { agent, version: 1, ..template.clone() }))
 }

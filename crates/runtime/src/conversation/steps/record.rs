@@ -7,7 +7,6 @@ use std::time::Duration;
 use ostler_domain::audit::AuditActor;
 use ostler_domain::id::{AgentId, InboxId, RunId, SessionId};
 use ostler_domain::money::Credits;
-use ostler_domain::notice::NoticeKind;
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::time::Timestamp;
 use ostler_engine::outcome::ToolEffect;
@@ -23,7 +22,10 @@ use crate::conversation::run_context::RunContext;
 use crate::conversation::steps::turn::FinishedTurn;
 use crate::conversation::thread;
 use crate::deltas::{Delta, DeltaContent};
+use crate::hierarchy::plan::ExchangeError;
+use crate::hierarchy::{ExchangeEffect, ExchangePlan, Planner};
 use crate::org_view::OrgView;
+use crate::records::message::{MessageAuthor, ThreadMessage};
 use crate::records::run::{RunOutcome, RunRecord};
 use crate::records::session::Session;
 use crate::records::{decode, encode};
@@ -31,6 +33,10 @@ use crate::run_error::RunError;
 
 /// The version of the run records that this program writes.
 pub(crate) const RUN_RECORD_VERSION: u32 = 1;
+/// How many messages of the conversation an issue quotes.
+const DIGEST_MESSAGES: usize = 6;
+/// The most characters of a quoted message.
+const DIGEST_CHARS: usize = 200;
 /// How often the commit is tried when others change the same records.
 const MAX_COMMIT_ATTEMPTS: usize = 5;
 
@@ -102,16 +108,22 @@ pub(crate) async fn run(
         has_checkpoint: context.has_checkpoint.load(Ordering::Relaxed),
         lease_action,
     };
+    let own_audit = commit.side_effects.audit.len();
     let store = &context.services.deps.store;
+    let notices = commit.side_effects.notices.clone();
+    let digest = digest(&run.earlier, &pending.thread_messages);
     crate::faults::point("before_commit");
     for _ in 0..MAX_COMMIT_ATTEMPTS {
         if !pending.effects.is_empty() {
             commit.changes = plan_effects(context, &pending.effects).await?;
-            commit.side_effects.audit =
-                audit_entries(context, &pending.effects, &commit.changes).await?;
+            let changes = audit_entries(context, &pending.effects, &commit.changes).await?;
+            commit.side_effects.audit.truncate(own_audit);
+            commit.side_effects.audit.extend(changes);
+            let exchange = plan_exchange(context, &pending.effects, &digest).await?;
+            commit.side_effects.audit.extend(exchange.audit);
+            commit.side_effects.shared_records = exchange.changes;
             let refunds = refund_notices(&commit.changes);
-            commit.side_effects.notices.retain(|one| one.kind != NoticeKind::RefundRequested);
-            commit.side_effects.notices.extend(refunds);
+            commit.side_effects.notices = [notices.clone(), exchange.notices, refunds].concat();
         }
         match store.commit_turn(&commit).await {
             Err(StoreError::StaleChanges(_)) => {}
@@ -186,6 +198,51 @@ async fn audit_entries(
         entries.extend(audit_changes(store, actor, origin, std::slice::from_ref(change)).await?);
     }
     Ok(entries)
+}
+
+/// Plans what the run's agents exchange with other business layers.
+async fn plan_exchange(
+    context: &RunContext<'_>,
+    effects: &[(AgentId, ToolEffect)],
+    digest: &str,
+) -> Result<ExchangePlan, RunError> {
+    let planner = Planner::new(context.store(), AuditActor::System, context.current_time());
+    let mut planner = planner.with_digest(digest.to_owned());
+    let exchanged = effects.iter().filter_map(|(agent, effect)| {
+        let effect = ExchangeEffect::select(std::slice::from_ref(effect)).pop()?;
+        Some((*agent, effect))
+    });
+    for (agent, effect) in exchanged {
+        planner.set_actor(AuditActor::Agent(agent));
+        planner.add(effect).await.map_err(|error| match error {
+            ExchangeError::Store(error @ StoreError::NotFound(_)) => {
+                RunError::Outdated(error.to_string())
+            }
+            ExchangeError::Store(error) => RunError::Store(error),
+            other => RunError::Outdated(other.to_string()),
+        })?;
+    }
+    Ok(planner.finish())
+}
+
+/// Returns the last messages of the conversation in words, for readers at another layer.
+fn digest(earlier: &[ThreadMessage], new: &[ThreadMessage]) -> String {
+    let all: Vec<&ThreadMessage> = earlier.iter().chain(new).collect();
+    let last = all.iter().rev().filter(|one| !one.text().trim().is_empty()).take(DIGEST_MESSAGES);
+    let mut lines: Vec<String> = last
+        .map(|one| {
+            let who = match one.author {
+                MessageAuthor::Customer { .. } => "customer",
+                MessageAuthor::Agent { .. } => "agent",
+                MessageAuthor::Human { .. } => "colleague",
+                MessageAuthor::System => "system",
+            };
+            let text: String = one.text().trim().chars().take(DIGEST_CHARS).collect();
+            format!("{who}: {text}")
+        })
+        .collect();
+    lines.reverse();
+    lines.join("\n")
 }
 
 /// Rebases the commit on the session that a person changed since the run began: their

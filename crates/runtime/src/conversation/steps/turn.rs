@@ -149,6 +149,7 @@ pub(crate) async fn drive(
         RunningTurn {
             session: Arc::new(session.clone()),
             view: context.view.clone(),
+            org_views: context.services.org_views.clone(),
             tools: context.view.tools.clone(),
             available: open.harness.credit_budget.turn.tightest_limit().0,
             handle,

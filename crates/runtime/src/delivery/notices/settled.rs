@@ -5,6 +5,7 @@ use ostler_domain::human::escalation::EscalationStatus;
 use ostler_domain::id::{ApprovalId, ConversationId};
 use ostler_domain::notice::NoticeKind;
 use ostler_domain::refund::{REFUNDS, RefundStatus};
+use ostler_domain::soul::proposal::ProposalStatus;
 use ostler_store::{OrgStore, StoreError, StoredNotice};
 
 use super::{data_of, session_id};
@@ -27,6 +28,14 @@ pub async fn settled_reason(
             let Some(id) = id else { return Ok(None) };
             match store.approval(id).await {
                 Ok(found) if found.approval.status == ApprovalStatus::Pending => Ok(None),
+                Ok(_) | Err(StoreError::NotFound(_)) => Ok(Some("it was decided")),
+                Err(other) => Err(other),
+            }
+        }
+        NoticeKind::SoulProposal => {
+            let Ok(id) = stored.notice.subject.parse() else { return Ok(None) };
+            match store.proposal(id).await {
+                Ok(found) if found.proposal.status == ProposalStatus::Pending => Ok(None),
                 Ok(_) | Err(StoreError::NotFound(_)) => Ok(Some("it was decided")),
                 Err(other) => Err(other),
             }

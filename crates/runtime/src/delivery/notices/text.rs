@@ -62,12 +62,26 @@ pub fn describe(notice: &NewNotice, data: &Value, names: &AgentNames) -> String 
             let call = format_call(tool(), &data["arguments"].to_string());
             format!("{} wants to call {call}", agent("agent"))
         }
+        NoticeKind::SoulProposal => {
+            format!(
+                "a change of the soul of {} waits for a decision{}",
+                agent("agent"),
+                because("reason")
+            )
+        }
         NoticeKind::ApprovedCallFailed => {
             let outcome = text(data, "outcome").unwrap_or("not done");
             format!("{what}: {outcome}{}", because("why"))
         }
         NoticeKind::WorkflowWaiting => format!("{what}{}", because("question")),
         NoticeKind::RefundRequested => format!("{what}{}", because("reason")),
+        NoticeKind::IssueRaised => format!("{what}{}", because("summary")),
+        NoticeKind::DelegationReceived | NoticeKind::Instruction => {
+            format!("{what}{}", because("instruction"))
+        }
+        NoticeKind::IssueSettled | NoticeKind::DelegationAnswered => {
+            format!("{what}{}", because("text"))
+        }
         _ => what,
     }
 }
@@ -106,6 +120,12 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
             format!("{} was approved, but not called in time", tool())
         }
         NoticeKind::ApprovalExpired => "an approval expired before anyone decided".into(),
+        NoticeKind::LevelProposal => {
+            let level = |name: &str| text(data, name).unwrap_or("another level").to_owned();
+            let slug = text(data, "slug").unwrap_or("an agent");
+            format!("{slug} could be {} instead of {}", level("to"), level("from"))
+        }
+        NoticeKind::SoulProposal => "a change of a soul waits for a decision".into(),
         NoticeKind::ApprovedCallFailed => {
             format!("the approved call of {} did not succeed", tool())
         }
@@ -121,6 +141,16 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
             let number = number.unwrap_or("of a customer");
             format!("pay a refund of {} for order {number}", amount.unwrap_or("some money"))
         }
+        NoticeKind::IssueRaised => {
+            let sender = text(data, "sender").unwrap_or("an agent");
+            format!("{sender} sent an issue ({} severity)", text(data, "severity").unwrap_or("low"))
+        }
+        NoticeKind::IssueSettled => "an issue is settled".into(),
+        NoticeKind::DelegationReceived => {
+            format!("{} delegated work", text(data, "sender").unwrap_or("the agency"))
+        }
+        NoticeKind::DelegationAnswered => "a client answered a delegation".into(),
+        NoticeKind::Instruction => "the PM gave an agent an instruction".into(),
         NoticeKind::WorkflowWaiting => {
             format!(
                 "the workflow {} waits for a person",
@@ -134,6 +164,8 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
 fn next_command(notice: &NewNotice, data: &Value, org: &str) -> Option<String> {
     let command = match notice.kind {
         NoticeKind::ApprovalWanted => format!("approval approve {}", text(data, "approval")?),
+        NoticeKind::LevelProposal => "agent promotion ls".to_owned(),
+        NoticeKind::SoulProposal => format!("soul proposals show {}", text(data, "proposal")?),
         NoticeKind::DeadLetter | NoticeKind::DeadLetterAbandoned => "dead-letter ls".to_owned(),
         NoticeKind::UnknownOutcome if data["message"].is_string() => "dead-letter ls".to_owned(),
         NoticeKind::UnknownOutcome => "unknown-outcome ls".to_owned(),
@@ -141,6 +173,10 @@ fn next_command(notice: &NewNotice, data: &Value, org: &str) -> Option<String> {
         NoticeKind::RefundRequested => format!("refund paid {}", text(data, "refund")?),
         NoticeKind::CreditsExhausted | NoticeKind::LowCredits(_) => "credit show".to_owned(),
         NoticeKind::NoBinding => "channel ls".to_owned(),
+        NoticeKind::IssueRaised => format!("issue show {}", text(data, "issue")?),
+        NoticeKind::DelegationReceived => {
+            format!("org-delegation show {}", text(data, "delegation")?)
+        }
         _ => return None,
     };
     Some(format!("ostler {command} --org {org}"))

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ostler_domain::agent::protection::{AgentChange, Editor, check_change};
+use ostler_domain::agent::Protection;
+use ostler_domain::agent::protection::{AgentChange, AgentChangeRefused, Editor, check_change};
+use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::id::{AgentId, AuditId, BindingId, OrgId};
 use ostler_domain::org::permission::OrgPermission;
 use ostler_store::{ConfigChange, NewAuditEntry};
@@ -130,9 +132,15 @@ fn check_agent_change(plan: &CheckedPlan, change: &Change, editor: Editor<'_>) -
         let id = live.names.agents.id(&change.address.name)?;
         live.agents.get(&id)
     });
-    let Some(agent) = agent else { return Ok(()) };
     let new: Option<AgentDefinition> =
         plan.plan.after.get(&change.address).and_then(|one| one.spec().ok());
+    // The platform pays for system agents, so only its people create one.
+    let is_system = new.as_ref().is_some_and(|spec| spec.role() == Subtype::System);
+    let was_system = agent.is_some_and(|agent| agent.protection == Protection::Protected);
+    if is_system && !was_system && editor != Editor::PlatformAdmin {
+        return Err(AgentChangeRefused::SystemAgent(change.address.name.clone()).into());
+    }
+    let Some(agent) = agent else { return Ok(()) };
     let status = new.map_or(ostler_domain::agent::AgentStatus::Archived, |spec| spec.status);
     let mut parts: Vec<AgentChange> = Vec::new();
     for field in &change.fields {

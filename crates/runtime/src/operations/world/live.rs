@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ostler_domain::agent::Agent;
+use ostler_domain::agent::{Agent, AgentKind};
 use ostler_domain::id::{AgentId, BindingId, DocumentId, IntegrationId, OrgId, UserId};
 use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::scope::policy::ToolPolicy;
@@ -93,7 +93,10 @@ impl LiveWorld {
         for config in state.agents {
             let soul = config.soul.map(|version| version.soul).unwrap_or_default();
             let spec = AgentDefinition::from_agent(&config.agent, soul, slug, &live.names);
-            self.insert(slug, Kind::Agent, &spec.slug, Resource::new(&spec));
+            // Workers come and go with the load; files describe their templates.
+            if config.agent.kind != AgentKind::Worker {
+                self.insert(slug, Kind::Agent, &spec.slug, Resource::new(&spec));
+            }
             live.agents.insert(config.agent.id, config.agent);
         }
         for bound in state.bindings {

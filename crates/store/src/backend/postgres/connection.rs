@@ -56,7 +56,7 @@ impl<'w> PgConnection<'w> {
         for attempt in 1.. {
             let waiter = self.waiter;
             let connection = self.connection()?;
-            let tx = Tx::Postgres(PgTx::new(waiter, connection, begin, request.scope));
+            let tx = Tx::Postgres(PgTx::new(waiter, connection, begin, request.scope.clone()));
             let end = request.job.run(&tx);
             let Tx::Postgres(tx) = tx else { break };
             let ended = tx.end(end == RunEnd::Succeeded);

@@ -44,14 +44,17 @@ impl<'c> PgTx<'c> {
         scope: Scope,
     ) -> Self {
         let hex = |org: OrgId| format!("{:032x}", org.as_u128());
-        let (scope, payer) = match scope {
+        let (scope, others) = match scope {
             Scope::Org(org) => (hex(org), None),
-            Scope::OrgAndPayer(org, other) => (hex(org), Some(hex(other))),
+            Scope::OrgAndOthers(org, others) => {
+                let others: Vec<String> = others.into_iter().map(hex).collect();
+                (hex(org), Some(others.join(",")))
+            }
             Scope::All => ("all".into(), None),
         };
         let mut begin = format!("{begin}; SET LOCAL ostler.scope = '{scope}'");
-        if let Some(payer) = payer {
-            begin.push_str(&format!("; SET LOCAL ostler.other_orgs = '{payer}'"));
+        if let Some(others) = others {
+            begin.push_str(&format!("; SET LOCAL ostler.other_orgs = '{others}'"));
         }
         Self { waiter, connection, begin, state: Cell::new(State::NotBegun) }
     }

@@ -24,7 +24,7 @@ static RUN: ToolName = ToolName::from_static("run_command");
 fn place(
     line: u32,
     subject: RuleSubject,
-    arguments: Value,
+    arguments: &Value,
     verdict: PermissionPolicy,
 ) -> PlacedRule {
     let arguments =
@@ -40,11 +40,11 @@ fn place(
 
 fn tool(line: u32, command: &str, verdict: PermissionPolicy) -> PlacedRule {
     let subject = RuleSubject::Tool(TextPattern::exact(RUN.as_str()));
-    place(line, subject, json!({"command": command}), verdict)
+    place(line, subject, &json!({"command": command}), verdict)
 }
 
 fn category(line: u32, verdict: PermissionPolicy) -> PlacedRule {
-    place(line, RuleSubject::Category(ToolCategory::Execute), Value::Null, verdict)
+    place(line, RuleSubject::Category(ToolCategory::Execute), &Value::Null, verdict)
 }
 
 /// The decision about a command: the policy, the rung and the line of the rule.
@@ -108,7 +108,7 @@ fn an_expired_rule_does_not_apply() {
 fn z14_a_rule_that_only_narrows_never_allows() {
     let narrow = |rule: PlacedRule| PlacedRule { force: RuleForce::NarrowsOnly, ..rule };
     let allow = narrow(tool(1, "git **", Allow));
-    check(&[allow.clone()], "git push", (Ask, 6, None));
+    check(std::slice::from_ref(&allow), "git push", (Ask, 6, None));
     let deny = tool(2, "git push **", Deny);
     check(&[allow, deny.clone()], "git push", (Deny, 2, Some(2)));
     let ask = narrow(tool(3, "git **", Ask));
@@ -124,7 +124,7 @@ fn z14_a_rule_that_only_narrows_never_allows() {
 fn z14_a_rule_that_fails_its_tests_asks() {
     let broken = PlacedRule { force: RuleForce::FailsTests, ..tool(1, "git push", Deny) };
     check(&[broken.clone(), category(2, Allow)], "ls", (Ask, 2, Some(1)));
-    check(&[broken.clone()], "ls", (Ask, 2, Some(1)));
+    check(std::slice::from_ref(&broken), "ls", (Ask, 2, Some(1)));
     check(&[broken, tool(2, "ls", Deny)], "ls", (Deny, 2, Some(2)));
 }
 

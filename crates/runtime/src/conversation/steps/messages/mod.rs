@@ -13,6 +13,7 @@ use serde_json::json;
 
 pub(crate) use no_answer::{apologize, credits_exhausted, no_model, rate_limited};
 
+use crate::agent_changes;
 use crate::assembly::credits::FundsShortage;
 use crate::conversation::run::Run;
 use crate::conversation::run_context::{ReceivedMessage, RunContext};
@@ -106,6 +107,8 @@ pub(crate) fn run(
     let team_effects = TeamEffect::select(&finished.effects);
     let effects = finished.effects.iter().map(|effect| (agent.agent.id, effect.clone()));
     run.pending.effects.extend(effects);
+    let (view, by) = (&context.view, agent.agent.id);
+    agent_changes::store_effects(view, &mut run.pending, by, &finished.effects);
     let end = finished.record.end.clone();
     let next = match team_effects.into_iter().next() {
         Some(effect @ TeamEffect::TagIn { .. }) => {
@@ -131,7 +134,9 @@ fn hand_over(
     finished: &FinishedTurn,
     effect: TeamEffect,
 ) -> Option<NextAction> {
-    let available = finished.record.harness.credit_budget.turn.tightest_limit().0;
+    // What is left for the colleague after this turn.
+    let limit = finished.record.harness.credit_budget.turn.tightest_limit().0;
+    let available = limit.saturating_sub(finished.credits());
     let (view, from) = (&context.view, agent.agent.id);
     let handed_over = team::hand_over(
         view,
@@ -144,7 +149,10 @@ fn hand_over(
     );
     if let Err(refused) = handed_over {
         tracing::warn!(run_id = %context.run_id, error = %refused, "handoff refused after the turn");
-        return None;
+        if !send_turn_text(context, run, agent, finished, Purpose::Talk) {
+            apologize(context, run, &refused.to_string());
+        }
+        return Some(NextAction::Finish(RunOutcome::Failed { why: refused.to_string() }));
     }
     if let Some(team) = &mut run.session.team
         && !team.budget.per_agent.contains_key(&from)

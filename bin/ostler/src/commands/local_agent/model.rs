@@ -1,27 +1,36 @@
-//! The model of a run.
+//! The model of a local agent.
 
 use std::sync::Arc;
 
 use ostler_engine::model::Model;
 use ostler_engine::turn::Models;
-use ostler_models::catalogue::{Catalogue, Provider, WireFormat};
+use ostler_models::catalogue::{Catalogue, CatalogueEntry, KeyStatus, Provider, WireFormat};
 use ostler_models::openai::LimitField;
 use ostler_scripted::{Script, ScriptedModel};
 
-use super::{RunArgs, WireArg};
+use super::{LocalAgentArgs, WireArg};
 use crate::installation::Installation;
 use crate::model_catalogue;
 use crate::screen::DIM;
 
-/// The model of a run, with the catalogue for its subagents.
-pub(super) struct SelectedModel {
+/// The model of an agent, with the catalogue for its subagents.
+pub(in crate::commands) struct SelectedModel {
     catalogue: Catalogue,
     name: String,
 }
 
 impl SelectedModel {
-    pub(super) fn name(&self) -> &str {
+    pub(in crate::commands) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the models that can be chosen instead, the selected one first.
+    pub(in crate::commands) fn choices(&self) -> Vec<String> {
+        let usable =
+            |entry: &CatalogueEntry| !matches!(entry.key_status, KeyStatus::Missing { .. });
+        let others = self.catalogue.entries().into_iter().filter(usable).map(|entry| entry.name);
+        let others = others.filter(|name| *name != self.name);
+        std::iter::once(self.name.clone()).chain(others).collect()
     }
 }
 
@@ -35,7 +44,7 @@ impl Models for SelectedModel {
 const LOCAL_PROVIDER: &str = "local";
 
 /// Returns the model that the arguments name, or fails if it cannot be used.
-pub(super) fn select(args: &RunArgs) -> anyhow::Result<SelectedModel> {
+pub(in crate::commands) fn select(args: &LocalAgentArgs) -> anyhow::Result<SelectedModel> {
     let installation = Installation::find_optional(args.home.as_deref())?;
     let mut options = model_catalogue::options(&installation)?;
     // Nobody but the named model is to answer.

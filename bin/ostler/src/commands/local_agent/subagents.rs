@@ -1,4 +1,4 @@
-//! The subagents of a run, from a file.
+//! The subagents of a local agent, from a file.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use ostler_engine::subagent::{Subagent, Subagents};
 use ostler_harness::HarnessSubagent;
 use serde::Deserialize;
 
-use super::RunArgs;
+use super::LocalAgentArgs;
 
 /// The file that `--subagents` names.
 #[derive(Default, Deserialize)]
@@ -22,7 +22,7 @@ pub(super) struct SubagentFile {
 }
 
 /// Reads and checks the file. Subagents may use only `tools`.
-pub(super) fn load(args: &RunArgs, tools: &[ToolName]) -> anyhow::Result<SubagentFile> {
+pub(super) fn load(args: &LocalAgentArgs, tools: &[ToolName]) -> anyhow::Result<SubagentFile> {
     let Some(path) = &args.subagents else { return Ok(SubagentFile::default()) };
     let shown = path.display();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;

@@ -1,4 +1,4 @@
-//! The tools of a run: the web, and those of MCP servers.
+//! The tools of a local agent: the web, and those of MCP servers.
 
 use std::sync::Arc;
 
@@ -8,15 +8,20 @@ use ostler_engine::tool::Tool;
 use ostler_tools::mcp::{McpHttpServer, McpServerConfig, McpServers, McpStdioServer, McpTransport};
 use ostler_tools::web::Fetcher;
 
-use super::RunArgs;
+use super::LocalAgentArgs;
 use crate::screen::DIM;
 
-/// Starts the MCP servers. Fails if one of them cannot be used.
-pub(super) async fn start_mcp_servers(args: &RunArgs) -> anyhow::Result<Option<McpServers>> {
-    if args.mcp.is_empty() {
+/// Starts the MCP servers of the arguments and these. Fails if one of them cannot be used.
+pub(in crate::commands) async fn start_mcp_servers(
+    args: &LocalAgentArgs,
+    mut configs: Vec<McpServerConfig>,
+) -> anyhow::Result<Option<McpServers>> {
+    for text in &args.mcp {
+        configs.push(parse_server(text)?);
+    }
+    if configs.is_empty() {
         return Ok(None);
     }
-    let configs = args.mcp.iter().map(|text| parse_server(text)).collect::<anyhow::Result<_>>()?;
     let servers = McpServers::start(configs);
     servers.ready().await;
     for problem in servers.problems() {
@@ -57,7 +62,7 @@ fn split_name(text: &str) -> (Option<&str>, &str) {
 }
 
 /// Returns the last part of a path or URL, in the form of a server name.
-fn short_name(text: &str) -> String {
+pub(in crate::commands) fn short_name(text: &str) -> String {
     let end = text.trim_end_matches('/').rsplit(['/', '\\', ':']).next().unwrap_or(text);
     let stem = end.split('.').next().unwrap_or(end);
     let name: String =
@@ -66,9 +71,9 @@ fn short_name(text: &str) -> String {
     if name.is_empty() { "server".into() } else { name }
 }
 
-/// Returns the tools of the run.
-pub(super) fn load(
-    args: &RunArgs,
+/// Returns the tools of the agent.
+pub(in crate::commands) fn load(
+    args: &LocalAgentArgs,
     servers: Option<&McpServers>,
 ) -> anyhow::Result<Vec<Arc<dyn Tool>>> {
     let mut tools = if args.no_web {

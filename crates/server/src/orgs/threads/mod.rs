@@ -1,0 +1,137 @@
+//! Routes for threads of the interactive harness. A thread belongs to the caller; for
+//! anybody else it does not exist.
+
+pub(crate) mod answers;
+pub(crate) mod events;
+pub(crate) mod list;
+pub(crate) mod settings;
+mod snapshot;
+pub(crate) mod turns;
+
+use axum::Json;
+use axum::http::StatusCode;
+use ostler_api::problem::ProblemCode;
+use ostler_api::thread::{
+    CloneThreadRequest, CreateThreadRequest, RenameThreadRequest, ThreadSnapshot,
+};
+use ostler_domain::id::ThreadId;
+use ostler_harness::{Harness, HarnessThread};
+use ostler_runtime::operations::ThreadAccess;
+
+use super::{OrgRequest, PathId};
+use crate::body::JsonBody;
+use crate::error::{ApiError, Result};
+use crate::threads::{LiveThread, ThreadOwner};
+
+/// Longest title, in characters.
+const MAX_TITLE: usize = 200;
+
+impl OrgRequest {
+    /// Returns the owner of the caller's threads.
+    pub(super) async fn thread_owner(&self, access: ThreadAccess) -> Result<ThreadOwner> {
+        let resource = self.hide_foreign_org(self.operations().thread_owner(access).await)?;
+        Ok(ThreadOwner { org: self.org, resource })
+    }
+
+    /// Returns the owner, and the thread that a path names.
+    pub(super) async fn find_thread(
+        &self,
+        access: ThreadAccess,
+        name: &str,
+    ) -> Result<(ThreadOwner, HarnessThread)> {
+        let owner = self.thread_owner(access).await?;
+        let store = self.server.deps.store.org(owner.org);
+        let id = super::find_id(name, "thread", async {
+            let recent = store.threads(&owner.resource, None, super::SEARCH_LIMIT).await?;
+            Ok(recent.into_iter().map(|thread| thread.id).collect())
+        })
+        .await?;
+        match store.thread(id).await? {
+            Some(thread) if thread.resource == owner.resource => Ok((owner, thread.into())),
+            _ => Err(ApiError::not_found("thread")),
+        }
+    }
+
+    /// Returns the thread that a path names, open for work.
+    pub(super) async fn open_thread(
+        &self,
+        access: ThreadAccess,
+        name: &str,
+    ) -> Result<(ThreadOwner, ThreadId, LiveThread)> {
+        let (owner, thread) = self.find_thread(access, name).await?;
+        let live = self.server.threads.open(&owner, thread.id).await?;
+        Ok((owner, thread.id, live))
+    }
+
+    async fn keep(
+        &self,
+        owner: &ThreadOwner,
+        thread: HarnessThread,
+        harness: Harness,
+    ) -> Result<(StatusCode, Json<HarnessThread>)> {
+        self.server.threads.keep(owner, thread.id, harness).await?;
+        Ok((StatusCode::CREATED, Json(thread)))
+    }
+}
+
+fn check_title(title: Option<&str>) -> Result<()> {
+    if title.is_some_and(|title| title.trim().is_empty() || title.chars().count() > MAX_TITLE) {
+        let detail = format!("a title has 1 to {MAX_TITLE} characters");
+        return Err(ApiError::new(ProblemCode::Invalid, detail));
+    }
+    Ok(())
+}
+
+pub(crate) async fn create(
+    request: OrgRequest,
+    JsonBody(new): JsonBody<Option<CreateThreadRequest>>,
+) -> Result<(StatusCode, Json<HarnessThread>)> {
+    let CreateThreadRequest { title, mode_id } = new.unwrap_or_default();
+    check_title(title.as_deref())?;
+    let owner = request.thread_owner(ThreadAccess::Work).await?;
+    let harness = request.server.threads.new_harness(&owner).await?;
+    if let Some(mode) = mode_id {
+        harness.switch_mode(&mode).await?;
+    }
+    let thread = harness.create_thread(title.as_deref()).await?;
+    request.keep(&owner, thread, harness).await
+}
+
+pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<ThreadSnapshot>> {
+    let (owner, thread) = request.find_thread(ThreadAccess::Read, &id).await?;
+    Ok(Json(snapshot::read(&request.server, &owner, thread).await?))
+}
+
+pub(crate) async fn rename(
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(RenameThreadRequest { title }): JsonBody<RenameThreadRequest>,
+) -> Result<Json<HarnessThread>> {
+    check_title(Some(&title))?;
+    let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
+    live.harness.rename_thread(&title).await?;
+    let thread = request.server.deps.store.org(request.org).thread(id).await?;
+    thread.map(|thread| Json(thread.into())).ok_or_else(|| ApiError::not_found("thread"))
+}
+
+pub(crate) async fn delete(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
+    let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
+    live.harness.delete_thread(id).await?;
+    request.server.threads.remove(id);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Makes a thread with the messages of another one, all or up to one of them.
+pub(crate) async fn clone(
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(copy): JsonBody<Option<CloneThreadRequest>>,
+) -> Result<(StatusCode, Json<HarnessThread>)> {
+    let CloneThreadRequest { title, up_to } = copy.unwrap_or_default();
+    check_title(title.as_deref())?;
+    let (owner, thread) = request.find_thread(ThreadAccess::Work, &id).await?;
+    let up_to = up_to.as_deref().map(list::message_number).transpose()?;
+    let harness = request.server.threads.new_harness(&owner).await?;
+    let copy = harness.copy_thread(thread.id, up_to, title.as_deref()).await?;
+    request.keep(&owner, copy, harness).await
+}

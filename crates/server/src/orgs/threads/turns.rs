@@ -1,0 +1,114 @@
+//! Sending messages, and stopping, steering and continuing turns. A request returns when
+//! its turn has begun; the turn does not need the client any more.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::http::StatusCode;
+use ostler_api::problem::ProblemCode;
+use ostler_api::thread::{ThreadInput, TurnAborted, TurnStarted};
+use ostler_domain::id::ThreadId;
+use ostler_harness::StartedTurn;
+use ostler_runtime::operations::ThreadAccess;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::{OrgRequest, PathId};
+use crate::body::{JsonBody, QueryParams};
+use crate::error::{ApiError, Result};
+
+/// Longest message, in bytes.
+const MAX_TEXT: usize = 256 * 1024;
+/// How long `wait=true` waits for the end of a turn.
+const MAX_WAIT: Duration = Duration::from_secs(50);
+
+#[derive(Deserialize)]
+pub(crate) struct WaitQuery {
+    #[serde(default)]
+    wait: bool,
+}
+
+impl WaitQuery {
+    /// Returns the response for a turn; with `wait`, when the turn has ended or after a
+    /// while.
+    async fn respond(
+        &self,
+        thread_id: ThreadId,
+        turn: StartedTurn,
+    ) -> (StatusCode, Json<TurnStarted>) {
+        let turn_id = Some(turn.id);
+        let wait = if self.wait { MAX_WAIT } else { Duration::ZERO };
+        let ended = tokio::time::timeout(wait, turn.ended()).await.ok().filter(|_| self.wait);
+        let reason = ended.map(|outcome| reason_name(&super::snapshot::json(&outcome.reason)));
+        let status = if reason.is_some() { StatusCode::OK } else { StatusCode::ACCEPTED };
+        (status, Json(TurnStarted { thread_id, turn_id, reason }))
+    }
+}
+
+fn reason_name(reason: &Value) -> String {
+    reason.as_str().unwrap_or_default().to_owned()
+}
+
+fn checked(ThreadInput { text }: ThreadInput) -> Result<String> {
+    if text.len() > MAX_TEXT {
+        let detail = format!("a message has at most {MAX_TEXT} bytes");
+        return Err(ApiError::new(ProblemCode::TooLarge, detail));
+    }
+    Ok(text)
+}
+
+pub(crate) async fn send(
+    request: OrgRequest,
+    PathId(id): PathId,
+    QueryParams(wait): QueryParams<WaitQuery>,
+    JsonBody(input): JsonBody<ThreadInput>,
+) -> Result<(StatusCode, Json<TurnStarted>)> {
+    let text = checked(input)?;
+    let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
+    Ok(wait.respond(id, live.harness.start_message(text).await?).await)
+}
+
+pub(crate) async fn steer(
+    request: OrgRequest,
+    PathId(id): PathId,
+    QueryParams(wait): QueryParams<WaitQuery>,
+    JsonBody(input): JsonBody<ThreadInput>,
+) -> Result<(StatusCode, Json<TurnStarted>)> {
+    let text = checked(input)?;
+    let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
+    Ok(wait.respond(id, live.harness.start_steer(text).await?).await)
+}
+
+pub(crate) async fn follow_up(
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(input): JsonBody<ThreadInput>,
+) -> Result<(StatusCode, Json<TurnStarted>)> {
+    let text = checked(input)?;
+    let (_, thread_id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
+    let turn_id = live.harness.follow_up(text).await?.map(|turn| turn.id);
+    Ok((StatusCode::ACCEPTED, Json(TurnStarted { thread_id, turn_id, reason: None })))
+}
+
+pub(crate) async fn resume(
+    request: OrgRequest,
+    PathId(id): PathId,
+    QueryParams(wait): QueryParams<WaitQuery>,
+) -> Result<(StatusCode, Json<TurnStarted>)> {
+    let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
+    Ok(wait.respond(id, live.harness.start_resume().await?).await)
+}
+
+pub(crate) async fn retry(
+    request: OrgRequest,
+    PathId(id): PathId,
+    QueryParams(wait): QueryParams<WaitQuery>,
+) -> Result<(StatusCode, Json<TurnStarted>)> {
+    let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
+    Ok(wait.respond(id, live.harness.start_retry().await?).await)
+}
+
+pub(crate) async fn abort(request: OrgRequest, PathId(id): PathId) -> Result<Json<TurnAborted>> {
+    let (_, _, live) = request.open_thread(ThreadAccess::Work, &id).await?;
+    Ok(Json(TurnAborted { aborted: live.harness.abort().await }))
+}
