@@ -67,8 +67,12 @@ impl<S> Harness<S> {
         title: Option<&str>,
         up_to: Option<i64>,
     ) -> Result<HarnessThread, HarnessError> {
-        let from = self.current_thread().await.ok_or(HarnessError::NoThread)?.id;
-        self.copy_thread(from, up_to, title).await
+        let title = title.map(str::to_owned);
+        self.run_detached(move |harness| async move {
+            let from = harness.current_thread().await.ok_or(HarnessError::NoThread)?.id;
+            harness.change_to_copy(ThreadCopy { from, up_to }, title).await
+        })
+        .await
     }
 
     /// Creates a thread with the messages of another one of the resource, all or up to a
@@ -79,15 +83,23 @@ impl<S> Harness<S> {
         up_to: Option<i64>,
         title: Option<&str>,
     ) -> Result<HarnessThread, HarnessError> {
-        self.check_resource(from).await?;
         let title = title.map(str::to_owned);
         self.run_detached(move |harness| async move {
-            let _control = harness.core.control.lock().await;
-            harness.stop_turn().await;
-            let mut session = harness.core.session.lock().await;
-            harness.new_thread(&mut session, title, Some(ThreadCopy { from, up_to })).await
+            harness.check_resource(from).await?;
+            harness.change_to_copy(ThreadCopy { from, up_to }, title).await
         })
         .await
+    }
+
+    async fn change_to_copy(
+        &self,
+        copy: ThreadCopy,
+        title: Option<String>,
+    ) -> Result<HarnessThread, HarnessError> {
+        let _control = self.core.control.lock().await;
+        self.stop_turn().await;
+        let mut session = self.core.session.lock().await;
+        self.new_thread(&mut session, title, Some(copy)).await
     }
 
     /// Aborts the turn and changes to a thread, with its mode, model, tasks and token usage.
