@@ -15,7 +15,9 @@ use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::config::TeamConfig;
 use ostler_domain::tool::{Risk, ToolName};
 use ostler_runtime::deps::Settings;
-use ostler_runtime::operations::{Actor, OperationError, Operations, OrgOperations};
+use ostler_runtime::operations::{
+    Actor, ApprovalTiming, OperationError, Operations, OrgOperations,
+};
 use ostler_runtime::records::run::RunOutcome;
 use ostler_store::{
     DecisionState, FollowUpEntry, NewAuditEntry, NewReservation, ReleaseReason, StoredApproval,
@@ -29,7 +31,7 @@ use crate::approval_outcomes::failed_calls;
 use crate::support::{ENZO, GIA, ORG, Scenario, agent, catalogue};
 
 /// Creates contacts and lists products.
-const SAVES: &str = "
+pub(crate) const SAVES: &str = "
 rules:
   - when: { user: { regex: 'remember (?<who>\\w+)' } }
     answer: { call: create_contact, with: { name: '{{ who }}' } }
@@ -179,10 +181,13 @@ async fn d06_changed_arguments_are_checked_against_the_schema() {
     scenario.say("rosa", "remember Rosa").await;
     let id = only(&scenario).await;
     for bad in [json!({"name": 5}), json!({"nome": "Rosa"}), json!("Rosa")] {
-        let refused = operator(&operations).approve_with(id, &bad).await;
+        let refused =
+            operator(&operations).approve_with(id, Some(&bad), ApprovalTiming::WithAgent).await;
         assert!(matches!(refused, Err(OperationError::BadArguments { .. })), "{bad}: {refused:?}");
     }
-    operator(&operations).approve_with(id, &json!({"name": "Rosa Rossi"})).await.unwrap();
+    let changed = json!({"name": "Rosa Rossi"});
+    let timing = ApprovalTiming::WithAgent;
+    operator(&operations).approve_with(id, Some(&changed), timing).await.unwrap();
     answer_and_deliver(&scenario).await;
     assert_eq!(contacts(&scenario).await, ["Rosa Rossi"]);
 }
@@ -372,7 +377,7 @@ async fn d06_a_viewer_decides_no_approval() {
         let changed = json!({"name": "Mallory"});
         for decided in [
             operator.approve(id).await,
-            operator.approve_with(id, &changed).await,
+            operator.approve_with(id, Some(&changed), ApprovalTiming::WithAgent).await,
             operator.reject(id, "no").await,
         ] {
             assert!(matches!(decided, Err(OperationError::Forbidden { .. })), "{actor:?}");

@@ -5,6 +5,7 @@
 
 mod agents_on_bus;
 mod approval_outcomes;
+mod approval_takeover;
 mod approvals;
 mod audit;
 mod autonomy_growth;

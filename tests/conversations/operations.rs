@@ -248,6 +248,25 @@ async fn z09_an_operator_resolves_an_unknown_outcome() {
     assert!(operator.unknown_calls(None, 10).await.unwrap().is_empty());
 }
 
+/// Z09: an outcome that is resolved while a person has the conversation reaches the agent
+/// when it has the conversation again.
+#[tokio::test]
+async fn z09_an_outcome_resolved_during_a_takeover_reaches_the_agent() {
+    let scenario = scenario_with_unknown_outcome().await;
+    scenario.say("rosa", "order this").await;
+    let session = scenario.session("rosa").await.id;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    operator.take_over(session).await.unwrap();
+    let call = operator.unknown_calls(None, 10).await.unwrap()[0].intent.call;
+    operator.resolve_unknown(call, "it went through").await.unwrap();
+    scenario.work().await;
+    assert!(scenario.deliver().await.is_empty(), "the person speaks");
+    operator.resume(session).await.unwrap();
+    let resolution = scenario.session("rosa").await.resolution.unwrap();
+    assert!(resolution.contains("is known now: it went through"), "{resolution}");
+}
+
 /// Returns a scenario with a tool whose calls have an unknown outcome.
 pub(crate) async fn scenario_with_unknown_outcome() -> Scenario {
     let store = TestDatabase::sqlite_memory().migrated().await;

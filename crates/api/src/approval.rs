@@ -50,6 +50,10 @@ pub struct ApproveRequest {
     /// Replaces the arguments that the agent asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
+    /// Makes the call at once even while a person has the conversation. The agent says
+    /// nothing then.
+    #[serde(default)]
+    pub now: bool,
 }
 
 /// Body of `POST approvals/ID/reject`.

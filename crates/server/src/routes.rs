@@ -72,6 +72,7 @@ async fn run_to_end(request: Request, next: Next) -> Response {
 fn org_routes() -> Router<Server> {
     Router::new()
         .route("/settings", get(org_settings::show).patch(org_settings::change))
+        .route("/sharing", get(org_settings::show_sharing).patch(org_settings::change_sharing))
         .route("/sessions", get(sessions::list))
         .route("/sessions/{session}", get(sessions::show))
         .route("/sessions/{session}/take-over", post(sessions::take_over))

@@ -147,6 +147,38 @@ async fn o12_settings_are_read_and_changed_over_http() {
     }
 }
 
+/// O12: what an org pays for its clients is read and changed over HTTP like its settings.
+#[tokio::test(flavor = "multi_thread")]
+async fn o12_sharing_caps_are_read_and_changed_over_http() {
+    const ADMIN: &str = "osk_the-admin-of-bella-pizza-who-sets-things";
+    let online = Online::new(ECHO).await;
+    key(&online.scenario, ORG, 5, ADMIN, Role::Admin).await;
+    let platform = ostler_domain::org::Org {
+        place: ostler_domain::org::OrgPlace::Platform,
+        ..ostler_testkit::org(OTHER, "platform")
+    };
+    online.scenario.store.create_org(platform).await.unwrap();
+    let url = online.url("/v1/orgs/bella/sharing");
+    let change = |key: &'static str, body: serde_json::Value| {
+        let request = online.http.patch(&url).json(&body).bearer_auth(key);
+        async move { request.send().await.unwrap() }
+    };
+    let change_cap = json!({"max_per_child": 12, "max_total": 40});
+    let refused = change(KEY, change_cap.clone()).await;
+    assert_eq!(problem(refused).await, (403, "forbidden".into()), "an operator configures nothing");
+    let changed = change(ADMIN, change_cap).await;
+    assert_eq!(changed.status(), 200);
+    let read = online.http.get(&url).bearer_auth(KEY).send().await.unwrap();
+    let read: serde_json::Value = read.json().await.unwrap();
+    assert_eq!((&read["max_per_child"], &read["max_total"]), (&json!(12), &json!(40)), "{read}");
+    for body in
+        [json!({"max_per_child": "much"}), json!({"notice_percent": 101}), json!({"cap": 1})]
+    {
+        let refused = change(ADMIN, body.clone()).await;
+        assert_eq!(problem(refused).await, (422, "invalid".to_owned()), "{body}");
+    }
+}
+
 /// O23: paths accept the end of an id, as commands do.
 #[tokio::test(flavor = "multi_thread")]
 async fn o23_the_end_of_an_id_is_enough_in_paths() {

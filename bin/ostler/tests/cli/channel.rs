@@ -34,12 +34,13 @@ fn read_http(stream: &TcpStream) -> (String, Value) {
 }
 
 /// Posts a message of a gateway, and returns the first line of the response.
-fn post_message(address: &str, path: &str, key: &str, message: &Value) -> String {
+pub(crate) fn post_message(address: &str, path: &str, key: &str, message: &Value) -> String {
     let (keys, body) =
         (SigningKeys::parse(&ChannelSecret::new(key)).expect("keys"), message.to_string());
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a time");
-    let now = Timestamp::from_millis(now.as_millis().try_into().expect("a time of today"));
-    let signed = keys.sign("first", now, body.as_bytes());
+    let at = Timestamp::from_millis(now.as_millis().try_into().expect("a time of today"));
+    let id = format!("{:x}", now.as_nanos());
+    let signed = keys.sign(&id, at, body.as_bytes());
     let signed: String =
         signed.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = body.len();

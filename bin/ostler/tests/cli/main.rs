@@ -27,6 +27,7 @@ mod migrate;
 mod mock_model;
 mod model;
 mod nordlicht;
+mod nordlicht_mail;
 mod notice;
 mod operator;
 mod org_tools;

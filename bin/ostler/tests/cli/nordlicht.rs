@@ -40,15 +40,15 @@ fn order_system() -> String {
     address
 }
 
-struct Shop {
-    home: tempfile::TempDir,
+pub(crate) struct Shop {
+    pub(crate) home: tempfile::TempDir,
     files: tempfile::TempDir,
     _model: Server,
 }
 
 impl Shop {
     /// Makes the installation and applies the world file.
-    fn open(flags: &[&str]) -> Self {
+    pub(crate) fn open(flags: &[&str]) -> Self {
         let home = tempfile::tempdir().expect("a folder");
         let files = tempfile::tempdir().expect("a folder");
         let (model, address) = Server::start(SCRIPT);
@@ -63,20 +63,20 @@ impl Shop {
         shop
     }
 
-    fn home(&self) -> &str {
+    pub(crate) fn home(&self) -> &str {
         self.home.path().to_str().expect("a path")
     }
 
-    fn run(&self, args: &[&str]) -> String {
+    pub(crate) fn run(&self, args: &[&str]) -> String {
         stdout(&[args, &["--home", self.home()]].concat())
     }
 
-    fn json(&self, args: &[&str]) -> Value {
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         serde_json::from_str(&self.run(&[args, &["--json"]].concat())).expect("JSON")
     }
 
     /// Writes the world file for an order system and returns its path.
-    fn world_file(&self, order_system: &str) -> String {
+    pub(crate) fn world_file(&self, order_system: &str) -> String {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let example = std::fs::read_to_string(root.join("examples/nordlicht.toml"));
         let world = example
@@ -97,11 +97,16 @@ impl Shop {
 
     /// Puts the token of the order system where the world file says.
     fn write_token(&self) {
+        self.write_secret("shop_token", "canary-shop-token");
+    }
+
+    /// Writes a secret of the shop.
+    pub(crate) fn write_secret(&self, name: &str, value: &str) {
         let channels = self.json(&["channel", "ls", "--org", "nordlicht"]);
         let id = channels[0]["org"].as_str().expect("an org");
         let folder = self.home.path().join("secrets").join(id);
         std::fs::create_dir_all(&folder).expect("a folder");
-        std::fs::write(folder.join("shop_token"), "canary-shop-token").expect("a token");
+        std::fs::write(folder.join(name), value).expect("a secret");
     }
 }
 

@@ -54,6 +54,9 @@ pub enum NoticeKind {
     ApprovalExpired,
     /// A call that a person approved did not do what was asked.
     ApprovedCallFailed,
+    /// An approved call was made while a person has the conversation, who has to tell the
+    /// customer.
+    ApprovedCallMade,
     /// A change of a soul needs a decision.
     SoulProposal,
     /// Another autonomy level of an agent needs the owner's decision.
@@ -123,6 +126,7 @@ impl NoticeKind {
             | Self::ApprovalWanted
             | Self::ApprovalExpired
             | Self::ApprovedCallFailed
+            | Self::ApprovedCallMade
             | Self::SoulProposal
             | Self::LevelProposal
             | Self::IssueRaised
@@ -157,6 +161,7 @@ impl NoticeKind {
             Self::ApprovalWanted => "A person has to decide on a call.",
             Self::ApprovalExpired => "A call was not decided in time.",
             Self::ApprovedCallFailed => "An approved call did not do what was asked.",
+            Self::ApprovedCallMade => "An approved call was made while a person answers.",
             Self::SoulProposal | Self::LevelProposal => {
                 "A person has to decide on a change of an agent."
             }
@@ -177,6 +182,7 @@ impl NoticeKind {
             Self::ApprovalWanted
             | Self::ApprovalExpired
             | Self::ApprovedCallFailed
+            | Self::ApprovedCallMade
             | Self::RefundRequested
             | Self::SoulProposal
             | Self::LevelProposal => NoticeTopic::Approvals,

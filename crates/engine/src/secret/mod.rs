@@ -54,7 +54,9 @@ pub enum SecretError {
     )]
     InvalidKey(SecretRef),
     /// The secret does not belong to the org and is not shared with it.
-    #[error("{0} does not belong to this organization; ask the operator for a secret that does")]
+    #[error(
+        "{0} does not belong to this organization; use `env:OSTLER_SECRET_…` with its id, or a file in its own folder below `secrets/`"
+    )]
     NotAllowed(SecretRef),
 }
 

@@ -25,12 +25,21 @@ use crate::run_error::RunError;
 /// The most characters of a failed call's text that the person who approved it reads.
 const MAX_REASON_CHARS: usize = 300;
 
+/// An inbox entry about a decision.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Decision {
+    pub(crate) entry: InboxId,
+    pub(crate) approval: ApprovalId,
+    /// Whether an approved call is made even while a person has the conversation.
+    pub(crate) at_once: bool,
+}
+
 /// Continues with a decision. This happens once, because the commit also answers the inbox
-/// entry.
+/// entry. While a person has the conversation, an approved call is made only if they wanted
+/// that, and the agent says nothing.
 pub(crate) async fn run(
     context: &RunContext<'_>,
-    entry: InboxId,
-    approval: ApprovalId,
+    Decision { entry, approval, at_once }: Decision,
     recovered: Option<Box<RecoveredRun>>,
     lease_action: LeaseAction,
 ) -> Result<(), RunError> {
@@ -47,6 +56,7 @@ pub(crate) async fn run(
     }
     match session_status(context, &stored)? {
         Some(SessionStatus::Active) => {}
+        Some(SessionStatus::HandedOff) if at_once && !is_rejected(&stored) => {}
         Some(SessionStatus::HandedOff) => {
             let what = "a decision waits until the agent has the conversation again";
             return housekeeping::change_session(context, entry, what, lease_action, |_, run| {
@@ -86,6 +96,10 @@ pub(crate) async fn run(
         ..Input::from_note(entry, note, lease_action)
     };
     Box::pin(answer(context, input, recovered)).await
+}
+
+const fn is_rejected(stored: &StoredApproval) -> bool {
+    matches!(stored.approval.status, ApprovalStatus::Rejected { .. })
 }
 
 /// Returns why a decision needs nothing done, if so.
@@ -128,27 +142,32 @@ fn approved_call(entry: InboxId, stored: &StoredApproval) -> Option<ApprovedCall
     Some(ApprovedCall { approval: *id, by: *by, entry, arguments: *arguments, call })
 }
 
-/// Tells the person who approved a call if it did not do what was asked.
-pub(crate) fn report_failed_call(run: &mut Run, approved: &ApprovedCall, outcome: &RunOutcome) {
+/// Tells the person who approved a call if it did not do what was asked, or if it was made
+/// while a person has the conversation, who then has to tell the customer.
+pub(crate) fn report_call(run: &mut Run, approved: &ApprovedCall, outcome: &RunOutcome) {
     let results = run.finished_turns.iter().flat_map(|turn| &turn.new_items);
     let results = results.filter_map(|item| match item {
         Item::Results { results } => Some(results),
         _ => None,
     });
     let made = results.flatten().find(|result| result.call == approved.call.id);
-    let (status, why) = match made.map(|result| &result.outcome) {
-        Some(outcome) if outcome.status == OutcomeStatus::Ok => return,
-        Some(outcome) => (outcome.status.description(), outcome.content.clone()),
+    let (status, description, why) = match made.map(|result| &result.outcome) {
+        Some(outcome) if outcome.status == OutcomeStatus::Ok && !run.is_silent => return,
+        Some(outcome) => (outcome.status, outcome.status.description(), outcome.content.clone()),
         None => {
             keep_for_resume(run, approved);
-            ("not made", why_not_made(outcome))
+            (OutcomeStatus::Failed, "not made", why_not_made(outcome))
         }
+    };
+    let (kind, event) = match status {
+        OutcomeStatus::Ok => (NoticeKind::ApprovedCallMade, "approved_call_made"),
+        _ => (NoticeKind::ApprovedCallFailed, "approved_call_failed"),
     };
     let why: String = why.chars().take(MAX_REASON_CHARS).collect();
     let data = json!({"approval": approved.approval, "session": run.session.id,
-        "tool": approved.call.name, "outcome": status, "why": why});
-    run.pending.add_event("approved_call_failed", data.clone());
-    let (kind, by) = (NoticeKind::ApprovedCallFailed, NoticeRecipient::User(approved.by));
+        "tool": approved.call.name, "outcome": description, "why": why});
+    run.pending.add_event(event, data.clone());
+    let by = NoticeRecipient::User(approved.by);
     run.pending.add_notice(kind, by, approved.approval.to_string(), data);
 }
 

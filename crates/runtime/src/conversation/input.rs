@@ -17,6 +17,8 @@ pub(crate) struct Input<'a> {
     pub(crate) messages: &'a [ReceivedMessage],
     /// A note to the agent, where nobody wrote.
     pub(crate) note: Option<String>,
+    /// Whether the note is kept for the agent while a person has the conversation.
+    pub(crate) keeps_note: bool,
     pub(crate) approved_call: Option<ApprovedCall>,
     /// The agent that has to answer; `None` means the session's active agent.
     pub(crate) agent: Option<AgentId>,
@@ -53,11 +55,17 @@ impl<'a> Input<'a> {
         Self { inbox_ids: vec![entry], note: Some(note), ..Self::empty(lease_action) }
     }
 
+    /// Creates the input of an entry with news that no agent may miss.
+    pub(crate) fn from_news(entry: InboxId, news: String, lease_action: LeaseAction) -> Self {
+        Self { keeps_note: true, ..Self::from_note(entry, news, lease_action) }
+    }
+
     const fn empty(lease_action: LeaseAction) -> Self {
         Self {
             inbox_ids: Vec::new(),
             messages: &[],
             note: None,
+            keeps_note: false,
             approved_call: None,
             agent: None,
             handled_triggers: &[],

@@ -48,13 +48,17 @@ pub(crate) async fn answer(
     steps::messages::receive(context, &mut run, input.messages);
     let outcome = if run.session.status.agent_answers() {
         Box::pin(run_turns(context, &mut run, &input, recovered)).await?
+    } else if input.approved_call.is_some() {
+        run.is_silent = true;
+        Box::pin(run_turns(context, &mut run, &input, recovered)).await?
     } else if input.messages.is_empty() {
+        run.session.pending_notes.extend(input.note.clone().filter(|_| input.keeps_note));
         RunOutcome::Housekeeping { what: "a person has the conversation".into() }
     } else {
         steps::messages::forward_to_human(context, &mut run)
     };
     if let Some(approved) = &input.approved_call {
-        decision::report_failed_call(&mut run, approved, &outcome);
+        decision::report_call(&mut run, approved, &outcome);
     }
     let (inbox_ids, lease_action) = (input.inbox_ids, input.lease_action);
     Box::pin(steps::record::run(context, run, outcome, inbox_ids, lease_action)).await
@@ -132,7 +136,11 @@ async fn prepare_turn<'c>(
     let text = input.text(&run.earlier);
     let documents = steps::context::run(context, run, agent, contact, &text).await?;
     Box::pin(steps::interview::run(context, run, agent, input, &rate, &text)).await?;
-    let harness = steps::tools::run(context, run, agent);
+    let mut harness = steps::tools::run(context, run, agent);
+    if run.is_silent {
+        // The call is made, and no model is asked.
+        harness.limits.max_steps = 0;
+    }
     let mut briefing = AgentBriefing::new(&notices, context.lease.conversation());
     briefing.waiting = hierarchy::waiting_for(context.store(), agent, &run.session).await?;
     let system = steps::prompt::run(run, &harness, &documents, &briefing);
@@ -180,13 +188,14 @@ async fn prepare_turn<'c>(
 /// Fails if another entry's run has used it.
 async fn use_approval(
     context: &RunContext<'_>,
-    run: &Run,
+    run: &mut Run,
     input: &Input<'_>,
 ) -> Result<(), StoreError> {
     let approved = input.approved_call.as_ref().filter(|_| run.finished_turns.is_empty());
     let Some(approved) = approved else { return Ok(()) };
     let ApprovedCall { approval, arguments, entry, .. } = approved;
     context.store().use_approval(*approval, *arguments, *entry).await?;
+    run.session.pending_decisions.retain(|one| one != approval);
     crate::faults::point("after_approval");
     Ok(())
 }

@@ -26,6 +26,9 @@ pub(crate) struct Run {
     /// The session before this one, if the run closes it.
     pub(crate) previous_session: Option<Box<Session>>,
     pub(crate) reply_route: ReplyRoute,
+    /// Whether an agent works while a person has the conversation: nothing is said to the
+    /// customer then.
+    pub(crate) is_silent: bool,
 }
 
 impl Run {
@@ -44,6 +47,7 @@ impl Run {
             side_turns: Vec::new(),
             previous_session: None,
             reply_route,
+            is_silent: false,
         }
     }
 
@@ -56,8 +60,11 @@ impl Run {
         }
     }
 
-    /// Adds a message to the thread and sends it.
+    /// Adds a message to the thread and sends it, unless the run is silent.
     pub(crate) fn send_message(&mut self, context: &RunContext<'_>, message: DraftMessage) {
+        if self.is_silent {
+            return;
+        }
         let author = match message.author {
             MessageAuthor::Agent { .. } => ostler_store::Author::Agent,
             MessageAuthor::Human { .. } => ostler_store::Author::Human,

@@ -19,10 +19,11 @@ use tokio::task::JoinSet;
 
 use super::checkpoint::{RecoveredRun, TurnCheckpoint};
 use super::claims::ClaimBatcher;
+use super::decision::{self, Decision};
 use super::input::Input;
 use super::pipeline::answer;
 use super::run_context::{ReceivedMessage, RunContext};
-use super::{decision, housekeeping, informed};
+use super::{housekeeping, informed};
 use crate::assembly::Services;
 use crate::deps::Deps;
 use crate::ids::derived;
@@ -200,8 +201,9 @@ impl Worker {
         let recovered = if attempt > 1 { Box::pin(self.recover(context)).await? } else { None };
         let mut group = group.into_iter();
         match group.next() {
-            Some((_, InboxEntry::ApprovalDecided { approval })) => {
-                Box::pin(decision::run(context, id, approval, recovered, lease_action)).await
+            Some((_, InboxEntry::ApprovalDecided { approval, at_once })) => {
+                let decision = Decision { entry: id, approval, at_once };
+                Box::pin(decision::run(context, decision, recovered, lease_action)).await
             }
             Some((_, InboxEntry::ApprovalExpired { approval })) => {
                 Box::pin(decision::report_expiry(context, id, approval, lease_action)).await
@@ -213,12 +215,12 @@ impl Worker {
                 Box::pin(answer(context, input, recovered)).await
             }
             Some((_, InboxEntry::OutcomeResolved { call, outcome })) => {
-                let note = format!("The outcome of {call} is known now: {outcome}");
-                let input = Input::from_note(id, note, lease_action);
+                let news = format!("The outcome of {call} is known now: {outcome}");
+                let input = Input::from_news(id, news, lease_action);
                 Box::pin(answer(context, input, recovered)).await
             }
             Some((_, InboxEntry::RefundSettled { text, .. })) => {
-                let input = Input::from_note(id, text, lease_action);
+                let input = Input::from_news(id, text, lease_action);
                 Box::pin(answer(context, input, recovered)).await
             }
             Some((_, InboxEntry::AgentInformed { agent })) => {

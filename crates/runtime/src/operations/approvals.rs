@@ -25,6 +25,16 @@ pub enum CallTiming {
     AfterResume,
 }
 
+/// When the person who approves a call wants it made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApprovalTiming {
+    /// When an agent has the conversation.
+    WithAgent,
+    /// Also while a person has the conversation. The agent says nothing then: the person
+    /// tells the customer.
+    AtOnce,
+}
+
 impl OrgOperations<'_> {
     /// Returns when the call of an approval is made if it is approved now. Fails if its
     /// session is closed, because it is never made then.
@@ -60,19 +70,27 @@ impl OrgOperations<'_> {
     }
 
     /// Approves a call. It is made once, under the rules of that moment, and the agent
-    /// continues with its outcome. A call that was approved before and could not be made,
-    /// for lack of credits, is tried again.
+    /// continues with its outcome.
     pub async fn approve(&self, id: ApprovalId) -> Result<StoredApproval> {
-        let stored = self.open_approval(id).await?;
-        if matches!(stored.approval.status, ApprovalStatus::Approved { .. }) {
-            return self.retry_call(stored).await;
-        }
-        self.decide(id, ApprovalVerdict::Approve, "approve", json!({})).await
+        self.approve_with(id, None, ApprovalTiming::WithAgent).await
     }
 
-    /// Approves a call with other arguments than the agent asked for.
-    pub async fn approve_with(&self, id: ApprovalId, changed: &Value) -> Result<StoredApproval> {
+    /// Approves a call, with other arguments than the agent asked for if there are any. A call
+    /// that was approved before and could not be made, for lack of credits or because a person
+    /// has the conversation, is tried again.
+    pub async fn approve_with(
+        &self,
+        id: ApprovalId,
+        changed: Option<&Value>,
+        timing: ApprovalTiming,
+    ) -> Result<StoredApproval> {
         let stored = self.open_approval(id).await?;
+        let Some(changed) = changed else {
+            if matches!(stored.approval.status, ApprovalStatus::Approved { .. }) {
+                return self.retry_call(stored, timing).await;
+            }
+            return self.decide(id, ApprovalVerdict::Approve, timing, "approve", json!({})).await;
+        };
         let tool = stored.approval.tool.as_str();
         let view = self.view().await?;
         let tools = &view.tools;
@@ -85,7 +103,7 @@ impl OrgOperations<'_> {
         let (arguments, payload) = (fingerprint(tool, changed), changed.to_string());
         let data = json!({"asked": stored.payload, "changed": changed});
         let verdict = ApprovalVerdict::ApproveWith { arguments, payload };
-        self.decide(id, verdict, "approve_with_changes", data).await
+        self.decide(id, verdict, timing, "approve_with_changes", data).await
     }
 
     /// Rejects a call; the agent is told the reason.
@@ -96,7 +114,8 @@ impl OrgOperations<'_> {
         }
         self.open_approval(id).await?;
         let data = json!({"reason": reason});
-        self.decide(id, ApprovalVerdict::Reject { reason }, "reject", data).await
+        let (verdict, timing) = (ApprovalVerdict::Reject { reason }, ApprovalTiming::WithAgent);
+        self.decide(id, verdict, timing, "reject", data).await
     }
 
     /// Returns an approval. Fails if its session is closed.
@@ -114,20 +133,25 @@ impl OrgOperations<'_> {
     /// Tries an approved call again that could not be made. It is made once all the same,
     /// because one inbox entry only can use the approval. Fails if the call is about to be
     /// made.
-    async fn retry_call(&self, stored: StoredApproval) -> Result<StoredApproval> {
+    async fn retry_call(
+        &self,
+        stored: StoredApproval,
+        timing: ApprovalTiming,
+    ) -> Result<StoredApproval> {
         let store = self.authorize(OrgPermission::Operate).await?;
         let approval = stored.approval.id;
         let session = store.session(stored.approval.session).await?;
         let decoded: Session = decode("session", &session.data)?;
         let decision = decision_key(approval);
-        if decoded.pending_decisions.contains(&approval)
+        let waits = decoded.pending_decisions.contains(&approval);
+        if (waits && timing == ApprovalTiming::WithAgent)
             || store.has_pending_entry(session.conversation, &decision).await?
         {
             return Err(OperationError::AlreadyApproved(approval));
         }
         let audit = self.audit_entry("approve", &approval, &json!({"again": true}));
         let key = format!("{decision}:{}", audit.id);
-        let then = follow_up_entry(key, &InboxEntry::ApprovalDecided { approval });
+        let then = follow_up_entry(key, &decided_entry(approval, timing));
         store.audited(audit).continue_conversation(session.conversation, then).await?;
         self.wake_conversation(session.conversation).await;
         Ok(stored)
@@ -137,20 +161,25 @@ impl OrgOperations<'_> {
         &self,
         id: ApprovalId,
         verdict: ApprovalVerdict,
+        timing: ApprovalTiming,
         action: &str,
         data: Value,
     ) -> Result<StoredApproval> {
         let store = self.authorize(OrgPermission::Operate).await?;
         let (by, audit) = (self.actor.user_id(), self.audit_entry(action, &id, &data));
         let session = store.session(store.approval(id).await?.approval.session).await?;
-        let decided =
-            follow_up_entry(decision_key(id), &InboxEntry::ApprovalDecided { approval: id });
+        let decided = follow_up_entry(decision_key(id), &decided_entry(id, timing));
         let follow_up = DecisionFollowUp { decided, expired: approval_expired(id) };
         let decided = store.decide_approval_with_follow_up(id, by, verdict, follow_up, audit).await;
         // A decision that came too late leaves an entry as well.
         self.wake_conversation(session.conversation).await;
         Ok(decided?)
     }
+}
+
+const fn decided_entry(approval: ApprovalId, timing: ApprovalTiming) -> InboxEntry {
+    let at_once = matches!(timing, ApprovalTiming::AtOnce);
+    InboxEntry::ApprovalDecided { approval, at_once }
 }
 
 /// Returns the entry that a conversation continues with after an approval expired. There is

@@ -68,8 +68,8 @@ use crate::running_turns::RunningTurns;
 use crate::toolbox::Toolbox;
 
 pub use actor::Actor;
-pub use approvals::CallTiming;
 pub(crate) use approvals::approval_expired;
+pub use approvals::{ApprovalTiming, CallTiming};
 pub use audit::{AuditedField, NamedAuditEntry};
 pub use bindings::{BindingChange, NewBinding};
 pub use contacts::{ContactSummary, Person};
@@ -84,6 +84,7 @@ pub use queue_teams::{QueueBacklog, TeamRole};
 pub use queue_work::WorkItem;
 pub use refunds::{OrderRefund, SettledRefund};
 pub use sessions::SessionDetail;
+pub use settings::OrgSection;
 pub use soul_proposals::ProposalDetail;
 pub use takeover::Takeover;
 pub use threads::ThreadAccess;

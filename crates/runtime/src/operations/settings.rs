@@ -12,24 +12,39 @@ use serde_json::{Map, Value};
 use super::world::{ApplyHost, LiveWorld, RefusedPlan};
 use super::{Actor, OperationError, OrgOperations, Result};
 
-/// The field of an org that holds its settings.
-const SETTINGS: &str = "settings";
+/// A part of an org's configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrgSection {
+    Settings,
+    /// What the org pays for its client orgs.
+    Sharing,
+}
+
+impl OrgSection {
+    /// Returns the field of the org that holds it.
+    const fn field(self) -> &'static str {
+        match self {
+            Self::Settings => "settings",
+            Self::Sharing => "sharing",
+        }
+    }
+}
 
 impl OrgOperations<'_> {
-    /// Returns every setting of the org, also those at their default.
-    pub async fn settings(&self) -> Result<Value> {
+    /// Returns every setting of a section, also those at their default.
+    pub async fn settings(&self, section: OrgSection) -> Result<Value> {
         self.authorize(OrgPermission::View).await?;
         let (live, address) = self.live_org().await?;
-        Ok(org_value(&live, &address)[SETTINGS].take())
+        Ok(org_value(&live, &address)[section.field()].take())
     }
 
-    /// Changes settings and returns them all. The change is a JSON merge patch: what is
-    /// absent stays, and `null` resets a setting to its default.
-    pub async fn change_settings(&self, patch: &Value) -> Result<Value> {
+    /// Changes settings of a section and returns them all. The change is a JSON merge patch:
+    /// what is absent stays, and `null` resets a setting to its default.
+    pub async fn change_settings(&self, section: OrgSection, patch: &Value) -> Result<Value> {
         self.authorize(OrgPermission::Configure).await?;
         let (live, address) = self.live_org().await?;
         let mut value = org_value(&live, &address);
-        merge(&mut value[SETTINGS], patch);
+        merge(&mut value[section.field()], patch);
         let resource = Resource::parse(address.kind, &value)?;
         let changed = [(address, resource)].into();
         let plan = self.operations.plan_change(live, &changed).map_err(|RefusedPlan(broken)| {
@@ -39,7 +54,7 @@ impl OrgOperations<'_> {
         if !plan.is_empty() {
             self.operations.apply(self.actor, &plan, &NoChannels, |_| {}).await?;
         }
-        self.settings().await
+        self.settings(section).await
     }
 
     /// Returns the whole world, because rules look at other orgs too, and the address of

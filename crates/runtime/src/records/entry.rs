@@ -19,6 +19,9 @@ pub enum InboxEntry {
     /// A person decided on a call.
     ApprovalDecided {
         approval: ApprovalId,
+        /// The approved call is made even while a person has the conversation.
+        #[serde(default)]
+        at_once: bool,
     },
     /// An approval expired: nobody decided in time, or the call was not made in time.
     ApprovalExpired {

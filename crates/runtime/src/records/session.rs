@@ -82,6 +82,9 @@ pub struct Session {
     /// it has the conversation again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending_decisions: Vec<ApprovalId>,
+    /// News for the agent that came while a person had the conversation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending_notes: Vec<String>,
     /// The number of messages.
     #[serde(default)]
     pub messages: u32,
@@ -173,6 +176,7 @@ impl Session {
             bus_request: None,
             interview: None,
             pending_decisions: Vec::new(),
+            pending_notes: Vec::new(),
             messages: 0,
             pending_approvals: 0,
             unknown_outcomes: 0,

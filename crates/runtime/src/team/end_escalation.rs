@@ -39,6 +39,11 @@ pub(crate) fn end_escalation(
     if effects.contains(&EscalationEffect::InjectResolution) {
         session.resolution = resolution(session, earlier);
     }
+    if effects.contains(&EscalationEffect::ActivateSession) && !session.pending_notes.is_empty() {
+        let notes = std::mem::take(&mut session.pending_notes);
+        let told = session.resolution.take();
+        session.resolution = Some(told.into_iter().chain(notes).collect::<Vec<_>>().join("\n"));
+    }
 }
 
 /// Returns the entries that the conversation continues with when an agent has it again, each
@@ -57,7 +62,8 @@ pub(crate) fn follow_up_entries(
     let decided = std::mem::take(&mut session.pending_decisions).into_iter();
     let mut all: Vec<(String, InboxEntry)> = decided
         .map(|approval| {
-            (format!("decided:{approval}:{id}"), InboxEntry::ApprovalDecided { approval })
+            let decided = InboxEntry::ApprovalDecided { approval, at_once: false };
+            (format!("decided:{approval}:{id}"), decided)
         })
         .collect();
     if effects.contains(&EscalationEffect::AgentAnswers) && is_unanswered(earlier) {

@@ -4,6 +4,7 @@ use axum::Json;
 use ostler_api::approval::{Approval, ApprovalState, ApproveRequest, RejectRequest};
 use ostler_api::page::{Page, PageQuery};
 use ostler_domain::id::ApprovalId;
+use ostler_runtime::operations::ApprovalTiming;
 use ostler_store::DecisionState;
 use serde::Deserialize;
 
@@ -52,10 +53,9 @@ pub(crate) async fn approve(
     JsonBody(body): JsonBody<Option<ApproveRequest>>,
 ) -> Result<Json<Approval>> {
     let id = request.approval_id(&id).await?;
-    let decided = match body.and_then(|body| body.arguments) {
-        Some(changed) => request.operations().approve_with(id, &changed).await,
-        None => request.operations().approve(id).await,
-    };
+    let ApproveRequest { arguments, now } = body.unwrap_or_default();
+    let timing = if now { ApprovalTiming::AtOnce } else { ApprovalTiming::WithAgent };
+    let decided = request.operations().approve_with(id, arguments.as_ref(), timing).await;
     Ok(Json(wire::approval(&request.hide_foreign_org(decided)?)))
 }
 

@@ -31,7 +31,7 @@ verdict = "ask"
 why = "servers of others"
 
 [[trust]]
-project = "/work/shop"
+project = "/home/ada/shop"
 sha256 = "00"
 "#;
 
@@ -59,7 +59,7 @@ fn z14_a_file_is_read_with_the_line_of_each_rule() {
     assert!(file.rules.iter().all(|rule| rule.failures.is_empty()));
     assert_eq!(file.rules[0].rule.expires, Some(parse_expiry("2027-01-31T00:00:00Z").unwrap()));
     assert_eq!(file.rules[1].rule.subject, RuleSubject::Category(ToolCategory::Mcp));
-    assert_eq!(file.trust[0].project, "/work/shop");
+    assert_eq!(file.trust[0].project, "/home/ada/shop");
 }
 
 /// Z14: what is wrong in a file is reported with line, column and a suggestion.
@@ -156,10 +156,10 @@ fn z14_a_written_rule_leaves_the_rest_of_the_file() {
 
 #[test]
 fn trust_is_written_once_per_project() {
-    let shop = TrustedProject { project: "/work/shop".into(), sha256: "11".into() };
+    let shop = TrustedProject { project: "/home/ada/shop".into(), sha256: "11".into() };
     let changed = set_trust(FILE, &shop).unwrap();
     assert_eq!(changed, FILE.replace("\"00\"", "\"11\""));
-    let other = TrustedProject { project: "/work/b".into(), sha256: "22".into() };
+    let other = TrustedProject { project: "/home/ada/bikes".into(), sha256: "22".into() };
     let both = parse(&set_trust(&changed, &other).unwrap()).unwrap();
     assert_eq!(both.trust, [shop, other.clone()]);
     assert_eq!(both.rules.len(), 2);

@@ -18,9 +18,11 @@ pub(super) async fn check(
     };
     let (without, with) = agent_models::find(store, &catalogue).await?;
     if without.is_empty() {
-        let message = format!(
-            "All {with} active agents have a model with its key; `ostler model test` tries one."
-        );
+        let agents = match with {
+            1 => "The one active agent has".to_owned(),
+            _ => format!("All {with} active agents have"),
+        };
+        let message = format!("{agents} a model with its key; `ostler model test` tries one.");
         return Ok(ok(NAME, message));
     }
     Ok(warning(NAME, join_problems(&agent_models::describe(&without))))

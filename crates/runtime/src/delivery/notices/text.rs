@@ -69,6 +69,7 @@ pub fn describe(notice: &NewNotice, data: &Value, names: &AgentNames) -> String 
                 because("reason")
             )
         }
+        NoticeKind::ApprovedCallMade => format!("{what}{}", because("why")),
         NoticeKind::ApprovedCallFailed => {
             let outcome = text(data, "outcome").unwrap_or("not done");
             format!("{what}: {outcome}{}", because("why"))
@@ -128,6 +129,9 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
         NoticeKind::SoulProposal => "a change of a soul waits for a decision".into(),
         NoticeKind::ApprovedCallFailed => {
             format!("the approved call of {} did not succeed", tool())
+        }
+        NoticeKind::ApprovedCallMade => {
+            format!("the approved call of {} was made; tell the customer", tool())
         }
         NoticeKind::NoBinding => {
             format!("a reply cannot be sent: no channel is connected to {subject}")

@@ -161,12 +161,13 @@ fn z14_the_narrowest_rule_covers_its_call_only() {
 fn z14_a_stored_decision_keeps_its_rule() {
     let rule = MatchedRule {
         scope: RuleScope::Project,
-        file: "/work/.ostler/permissions.toml".into(),
+        file: "/home/ada/.ostler/permissions.toml".into(),
         line: 7,
         why: "pushing is for people".into(),
         certainty: RuleCertainty::MayApply,
     };
-    let text = "rule at /work/.ostler/permissions.toml:7, which may apply: pushing is for people";
+    let text =
+        "rule at /home/ada/.ostler/permissions.toml:7, which may apply: pushing is for people";
     assert_eq!(rule.to_string(), text);
     let source = PermissionSource::ToolRule(Box::new(rule));
     let stored = serde_json::to_value(&source).unwrap();

@@ -110,7 +110,7 @@ pub(crate) fn run(
     let (view, by) = (&context.view, agent.agent.id);
     agent_changes::store_effects(view, &mut run.pending, by, &finished.effects);
     let end = finished.record.end.clone();
-    let next = match team_effects.into_iter().next() {
+    let next = match team_effects.into_iter().next().filter(|_| !run.is_silent) {
         Some(effect @ TeamEffect::TagIn { .. }) => {
             hand_over(context, run, agent, &finished, effect)
         }
@@ -196,6 +196,10 @@ fn conclude(
     finished: &FinishedTurn,
     end: TurnEnd,
 ) -> RunOutcome {
+    if run.is_silent {
+        send_turn_text(context, run, agent, finished, Purpose::Talk);
+        return RunOutcome::WithHuman;
+    }
     match end {
         TurnEnd::Answer { text, .. } => {
             let previous = last_reply(run);

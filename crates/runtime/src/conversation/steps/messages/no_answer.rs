@@ -27,7 +27,7 @@ pub(crate) fn rate_limited(
 ) -> Option<RunOutcome> {
     let RateLimitDecision::Limited { notify_customer, .. } = rate.decision else { return None };
     // A bus request is waiting for a reply each time.
-    if notify_customer || run.reply_route.is_bus() {
+    if (notify_customer && !run.is_silent) || run.reply_route.is_bus() {
         run.session.limit_notice_day = Some(rate.today.day);
         run.send_text(context, texts::RATE_LIMITED, Purpose::Notice);
     }

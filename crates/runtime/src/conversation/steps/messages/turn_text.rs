@@ -25,7 +25,7 @@ pub(super) fn send_turn_text(
     purpose: Purpose,
 ) -> bool {
     let (work, text) = work_and_text(&finished.new_items);
-    let text = transition_message(&text).map(str::to_owned);
+    let text = transition_message(&text).map(str::to_owned).filter(|_| !run.is_silent);
     if text.is_none() && work.is_empty() {
         return false;
     }
