@@ -7,6 +7,7 @@
 //! | `awareness` | what agents read about their layer |
 //! | `coordinator` | a coordinator routes and decides nothing |
 //! | `issues` | issues go up, their resolutions come back |
+//! | `verification` | the eight points by which the layers are verified |
 //! | `delegations` | work and instructions go down, insights go up |
 
 mod awareness;
@@ -14,3 +15,4 @@ mod coordinator;
 mod delegations;
 mod issues;
 mod tree;
+mod verification;
