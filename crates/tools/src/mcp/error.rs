@@ -57,6 +57,8 @@ pub enum McpServerError {
     InvalidTool(String),
     #[error("skipped, because its schema cannot be used: {0}")]
     InvalidSchema(String),
+    #[error("skipped, because it only runs as an MCP task, which Ostler does not support")]
+    NeedsTask,
     #[error("the server does not list this tool")]
     NoSuchTool,
     #[error("skipped, because several tools of the server get the name `{0}`")]

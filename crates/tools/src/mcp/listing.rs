@@ -46,6 +46,9 @@ struct ToolDescription {
     description: Option<String>,
     input_schema: Value,
     annotations: Option<Annotations>,
+    /// How it runs. Ignored unless it is understood.
+    #[serde(default)]
+    execution: Value,
 }
 
 /// What a server claims about a tool.
@@ -104,6 +107,9 @@ fn remote_tool(tool: Value, config: &McpServerConfig) -> Result<RemoteTool, McpS
     if tool.name.len() > MAX_NAME_BYTES {
         let reason = format!("its name has more than {MAX_NAME_BYTES} bytes");
         return Err(McpServerError::InvalidTool(reason));
+    }
+    if tool.execution["taskSupport"] == "required" {
+        return Err(McpServerError::NeedsTask);
     }
     schema::check(&tool.input_schema, limits.max_schema_bytes)
         .map_err(McpServerError::InvalidSchema)?;
@@ -266,6 +272,21 @@ mod tests {
             reported[2].starts_with("-: skipped, because its description is invalid"),
             "{reported:?}"
         );
+    }
+
+    #[test]
+    fn tools_that_only_run_as_tasks_are_skipped() {
+        let with_tasks = |name: &str, support: &str| {
+            let mut listed = tool(name);
+            listed["execution"] = json!({"taskSupport": support});
+            listed
+        };
+        let listed = vec![with_tasks("slow", "required"), with_tasks("quick", "optional")];
+        let listing = convert(listed, false, &config());
+        assert_eq!(names(&listing), ["mcp__s__quick"]);
+        let expected =
+            ["slow: skipped, because it only runs as an MCP task, which Ostler does not support"];
+        assert_eq!(skipped(&listing), expected);
     }
 
     #[test]

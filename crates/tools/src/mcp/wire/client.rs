@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use super::call_result;
 use super::http::McpHttpError;
+use super::task_tools::TaskTools;
 use crate::mcp::config::McpLimits;
 
 /// The answer of a server to a call.
@@ -46,6 +47,7 @@ pub(in crate::mcp) struct McpClient {
     pub(super) peer: Peer<RoleClient>,
     /// Counts the messages that were truncated because they were too long.
     truncated: watch::Receiver<u64>,
+    pub(super) task_tools: TaskTools,
     calls_in_flight: Arc<AtomicUsize>,
     max_message_bytes: usize,
     max_output_bytes: usize,
@@ -56,11 +58,13 @@ impl McpClient {
     pub(super) fn new(
         peer: Peer<RoleClient>,
         truncated: watch::Receiver<u64>,
+        task_tools: TaskTools,
         limits: &McpLimits,
     ) -> Self {
         Self {
             peer,
             truncated,
+            task_tools,
             calls_in_flight: Arc::default(),
             max_message_bytes: limits.max_message_bytes,
             max_output_bytes: limits.max_output_bytes,

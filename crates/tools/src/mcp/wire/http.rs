@@ -23,6 +23,7 @@ use rmcp::transport::streamable_http_client::{
 };
 
 use super::response::{EventStream, event_stream, has_content_type, read_response};
+use super::task_tools::TaskTools;
 use crate::mcp::config::{McpHttpServer, McpLimits, read_value};
 use crate::mcp::error::McpServerError;
 use crate::web::{AddressRefused, FetchPolicy, SystemResolver};
@@ -78,6 +79,7 @@ pub(super) fn transport(
     server: &McpHttpServer,
     secrets: &SecretScope,
     limits: &McpLimits,
+    task_tools: &TaskTools,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, McpServerError> {
     let url: Url = server
         .url
@@ -101,15 +103,19 @@ pub(super) fn transport(
         value.set_sensitive(true);
         config.custom_headers.insert(header, value);
     }
-    Ok(StreamableHttpClientTransport::with_client(HttpClient::new(&server.network)?, config))
+    let client = HttpClient::new(&server.network, task_tools.clone())?;
+    Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
 /// The HTTP client of the transport.
 #[derive(Clone)]
-pub(super) struct HttpClient(reqwest::Client);
+pub(super) struct HttpClient {
+    client: reqwest::Client,
+    task_tools: TaskTools,
+}
 
 impl HttpClient {
-    fn new(network: &FetchPolicy) -> Result<Self, McpServerError> {
+    fn new(network: &FetchPolicy, task_tools: TaskTools) -> Result<Self, McpServerError> {
         let builder =
             client_builder().map_err(|error| McpServerError::InvalidAddress(error.to_string()))?;
         let client = network
@@ -120,7 +126,7 @@ impl HttpClient {
             .pool_max_idle_per_host(0)
             .build();
         client
-            .map(Self)
+            .map(|client| Self { client, task_tools })
             .map_err(|error| McpServerError::InvalidAddress(error.without_url().to_string()))
     }
 
@@ -182,7 +188,7 @@ impl StreamableHttpClient for HttpClient {
         max_bytes: usize,
     ) -> Result<StreamableHttpPostResponse, TransportError> {
         let body = serde_json::to_vec(&message)?;
-        let request = self.0.post(&*uri).header(CONTENT_TYPE, JSON_MIME_TYPE).body(body);
+        let request = self.client.post(&*uri).header(CONTENT_TYPE, JSON_MIME_TYPE).body(body);
         let response = self
             .send(request, bearer, session.as_deref(), headers)
             .await
@@ -191,7 +197,7 @@ impl StreamableHttpClient for HttpClient {
             return Err(StreamableHttpError::SessionExpired);
         }
         let expects_answer = matches!(message, JsonRpcMessage::Request(_));
-        read_response(response, expects_answer, max_bytes)
+        read_response(response, expects_answer, max_bytes, &self.task_tools)
             .await
             .map_err(StreamableHttpError::Client)
     }
@@ -204,7 +210,7 @@ impl StreamableHttpClient for HttpClient {
         headers: Headers,
     ) -> Result<(), TransportError> {
         // Servers need not support this request, so the answer is ignored.
-        let sent = self.send(self.0.delete(&*uri), bearer, Some(&session), headers).await;
+        let sent = self.send(self.client.delete(&*uri), bearer, Some(&session), headers).await;
         sent.map(|_| ()).map_err(StreamableHttpError::Client)
     }
 
@@ -232,7 +238,7 @@ impl StreamableHttpClient for HttpClient {
         headers: Headers,
         max_bytes: usize,
     ) -> Result<EventStream, TransportError> {
-        let mut request = self.0.get(&*uri);
+        let mut request = self.client.get(&*uri);
         if let Some(last_event) = last_event {
             request = request.header(HEADER_LAST_EVENT_ID, last_event);
         }
@@ -245,7 +251,7 @@ impl StreamableHttpClient for HttpClient {
             status
                 if status.is_success() && has_content_type(&response, EVENT_STREAM_MIME_TYPE) =>
             {
-                Ok(event_stream(response, max_bytes))
+                Ok(event_stream(response, max_bytes, self.task_tools.clone()))
             }
             status if status.is_success() => {
                 Err(StreamableHttpError::Client(McpHttpError::InvalidMessage))

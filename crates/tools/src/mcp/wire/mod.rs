@@ -9,6 +9,7 @@ mod client;
 mod http;
 mod process;
 mod response;
+mod task_tools;
 mod tool_list;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub(super) use client::{McpCallError, McpCallResult, McpClient};
 use super::config::{McpHttpServer, McpLimits, McpServerConfig, McpStdioServer, McpTransport};
 use super::error::McpServerError;
 use process::{Process, StderrTail};
+use task_tools::TaskTools;
 
 /// The time limit to end the session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(8);
@@ -63,7 +65,8 @@ impl McpConnection {
         secrets: &SecretScope,
         limits: &McpLimits,
     ) -> Result<Self, McpServerError> {
-        let transport = http::transport(server, secrets, limits)?;
+        let task_tools = TaskTools::default();
+        let transport = http::transport(server, secrets, limits, &task_tools)?;
         let handler = NotificationHandler::default();
         let tools_changed = handler.tools_changed.clone();
         let running = timeout(limits.start_timeout, handler.serve(transport))
@@ -72,7 +75,8 @@ impl McpConnection {
             .map_err(|error| connect_error(&error))?;
         // Over HTTP a message that is too long fails its request, so no line is truncated.
         let truncated = watch::channel(0).1;
-        Ok(Self::new(running, tools_changed, truncated, None, limits))
+        let client = McpClient::new(running.peer().clone(), truncated, task_tools, limits);
+        Ok(Self::new(running, client, tools_changed, None, limits))
     }
 
     async fn open_stdio(
@@ -82,14 +86,19 @@ impl McpConnection {
     ) -> Result<Self, McpServerError> {
         let (process, stdout, stdin) = Process::start(server, secrets)?;
         let (sender, truncated) = watch::channel(0);
-        let lines = bounded_lines::BoundedLines::new(stdout, limits.max_message_bytes, sender);
+        let task_tools = TaskTools::default();
+        let observer = task_tools.clone();
+        let lines = bounded_lines::BoundedLines::new(stdout, limits.max_message_bytes, sender)
+            .observed(move |line| observer.observe(line));
         let transport = AsyncRwTransport::new_client(lines, stdin)
             .with_max_line_length(limits.max_message_bytes.saturating_add(2));
         let handler = NotificationHandler::default();
         let tools_changed = handler.tools_changed.clone();
         let error = match timeout(limits.start_timeout, handler.serve(transport)).await {
             Ok(Ok(running)) => {
-                return Ok(Self::new(running, tools_changed, truncated, Some(process), limits));
+                let peer = running.peer().clone();
+                let client = McpClient::new(peer, truncated, task_tools, limits);
+                return Ok(Self::new(running, client, tools_changed, Some(process), limits));
             }
             Ok(Err(error)) => connect_error(&error),
             Err(_) => McpServerError::StartTimeout(limits.start_timeout),
@@ -101,12 +110,11 @@ impl McpConnection {
 
     fn new(
         running: RunningService<RoleClient, NotificationHandler>,
+        client: McpClient,
         tools_changed: Arc<Notify>,
-        truncated: watch::Receiver<u64>,
         process: Option<Process>,
         limits: &McpLimits,
     ) -> Self {
-        let client = McpClient::new(running.peer().clone(), truncated, limits);
         let stop = running.cancellation_token();
         let closed = Box::pin(async move {
             let _ = running.waiting().await;

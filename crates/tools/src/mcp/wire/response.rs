@@ -12,6 +12,7 @@ use rmcp::transport::streamable_http_client::{SseError, StreamableHttpPostRespon
 use sse_stream::{Sse, SseStream};
 
 use super::http::McpHttpError;
+use super::task_tools::TaskTools;
 
 /// A stream of server-sent events.
 pub(super) type EventStream = BoxStream<'static, Result<Sse, SseError>>;
@@ -22,6 +23,7 @@ pub(super) async fn read_response(
     response: Response,
     expects_answer: bool,
     max_bytes: usize,
+    task_tools: &TaskTools,
 ) -> Result<StreamableHttpPostResponse, McpHttpError> {
     let status = response.status();
     let session = response.headers().get(HEADER_SESSION_ID);
@@ -30,13 +32,15 @@ pub(super) async fn read_response(
         return Ok(StreamableHttpPostResponse::Accepted);
     }
     if status.is_success() && has_content_type(&response, EVENT_STREAM_MIME_TYPE) {
-        return Ok(StreamableHttpPostResponse::Sse(event_stream(response, max_bytes), session));
+        let events = event_stream(response, max_bytes, task_tools.clone());
+        return Ok(StreamableHttpPostResponse::Sse(events, session));
     }
     if !has_content_type(&response, JSON_MIME_TYPE) {
         let status_error = McpHttpError::Status(status.as_u16());
         return Err(if status.is_success() { McpHttpError::InvalidMessage } else { status_error });
     }
     let body = read_body(response, max_bytes).await?;
+    task_tools.observe(&body);
     match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
         Ok(message) if status.is_success() => {
             Ok(StreamableHttpPostResponse::Json(message, session))
@@ -69,14 +73,25 @@ async fn read_body(response: Response, max_bytes: usize) -> Result<Vec<u8>, McpH
 }
 
 /// Returns the events of a response. The stream fails at an event that is too large.
-pub(super) fn event_stream(response: Response, max_bytes: usize) -> EventStream {
+pub(super) fn event_stream(
+    response: Response,
+    max_bytes: usize,
+    task_tools: TaskTools,
+) -> EventStream {
     let mut size = EventSize { max_bytes, size: 0, empty_line: true };
     let chunks = response.bytes_stream().map(move |chunk| {
         let chunk = chunk.map_err(McpHttpError::from)?;
         size.count(&chunk)?;
         Ok::<_, McpHttpError>(chunk)
     });
-    SseStream::from_bytes_stream(chunks).boxed()
+    let events = SseStream::from_bytes_stream(chunks);
+    events
+        .inspect(move |event| {
+            if let Ok(Sse { data: Some(data), .. }) = event {
+                task_tools.observe(data.as_bytes());
+            }
+        })
+        .boxed()
 }
 
 /// Counts the bytes of an event. An empty line ends an event.

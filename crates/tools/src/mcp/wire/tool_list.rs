@@ -46,6 +46,7 @@ impl McpClient {
             }
         }
         list.has_more = cursor.is_some();
+        self.task_tools.restore(&mut list.tools);
         Ok(list)
     }
 
