@@ -43,6 +43,7 @@ struct OrgReport {
     events: u64,
     workflows: u64,
     signals: u64,
+    threads: u64,
 }
 
 pub(crate) async fn run(args: &PruneArgs) -> anyhow::Result<()> {
@@ -74,7 +75,7 @@ pub(crate) async fn run(args: &PruneArgs) -> anyhow::Result<()> {
 
 fn report(slug: String, pruned: PruneReport) -> OrgReport {
     let PruneReport { org, days, inbox, outbox, calls, sessions, messages, runs, .. } = pruned;
-    let PruneReport { events, workflows, signals, .. } = pruned;
+    let PruneReport { events, workflows, signals, threads, .. } = pruned;
     OrgReport {
         org,
         slug,
@@ -88,6 +89,7 @@ fn report(slug: String, pruned: PruneReport) -> OrgReport {
         events,
         workflows,
         signals,
+        threads,
     }
 }
 
@@ -107,6 +109,7 @@ fn print(reports: &[OrgReport], mode: PruneMode) {
         "events",
         "workflows",
         "signals",
+        "threads",
     ];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(reports.iter().map(|report| {
@@ -120,6 +123,7 @@ fn print(reports: &[OrgReport], mode: PruneMode) {
             report.events,
             report.workflows,
             report.signals,
+            report.threads,
         ];
         let mut cells = vec![report.slug.clone().into(), report.retention_days.to_string().into()];
         cells.extend(counts.map(|count| Cell::from(thousands(count))));

@@ -44,6 +44,7 @@ fn audit_entry(actor: Actor, report: &PruneReport) -> NewAuditEntry {
         "events": report.events,
         "workflows": report.workflows,
         "signals": report.signals,
+        "threads": report.threads,
     });
     NewAuditEntry {
         id: fresh(AuditId::from_u128),

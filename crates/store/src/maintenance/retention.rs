@@ -5,6 +5,7 @@
 //! in time, in small transactions, up to the first page without old rows.
 
 mod sessions;
+mod threads;
 
 use std::time::Duration;
 
@@ -52,6 +53,8 @@ pub enum RetentionKind {
     Workflows,
     /// Workflow events that were never delivered.
     Signals,
+    /// Threads of interactive harnesses, with all that belongs to them.
+    Threads,
 }
 
 /// The progress of a pruning run: one transaction.
@@ -78,14 +81,16 @@ pub struct PruneReport {
     pub events: u64,
     pub workflows: u64,
     pub signals: u64,
+    pub threads: u64,
 }
 
 impl PruneReport {
     /// Returns how many rows there are in all.
     pub const fn total(&self) -> u64 {
         let Self { inbox, outbox, calls, sessions, messages, runs, .. } = *self;
-        let Self { events, workflows, signals, .. } = *self;
-        inbox + outbox + calls + sessions + messages + runs + events + workflows + signals
+        let Self { events, workflows, signals, threads, .. } = *self;
+        let of_work = events + workflows + signals + threads;
+        inbox + outbox + calls + sessions + messages + runs + of_work
     }
 
     const fn empty(org: OrgId, days: u32) -> Self {
@@ -101,6 +106,7 @@ impl PruneReport {
             events: 0,
             workflows: 0,
             signals: 0,
+            threads: 0,
         }
     }
 
@@ -115,6 +121,7 @@ impl PruneReport {
             RetentionKind::Events => &mut self.events,
             RetentionKind::Workflows => &mut self.workflows,
             RetentionKind::Signals => &mut self.signals,
+            RetentionKind::Threads => &mut self.threads,
         };
         *sum += rows;
     }
@@ -234,6 +241,7 @@ impl Store {
             }
         }
         sessions::prune(self, org, max_age, mode, batch, &mut report).await?;
+        threads::prune(self, org, max_age, mode, batch, &mut report).await?;
         let limits = EventLimits { max_age, max_events: u64::MAX };
         events::prune(self, org, limits, mode, batch, |rows| report(RetentionKind::Events, rows))
             .await?;

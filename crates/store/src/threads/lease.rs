@@ -113,14 +113,18 @@ impl OrgStore<'_> {
         let params = lease.key();
         self.write(move |tx| {
             fenced(tx.execute(&DELETE, &params)?)?;
-            let of_thread =
-                [&DELETE_MESSAGES, &DELETE_JOURNAL, &DELETE_EVENTS, &subagent_runs::DELETE];
-            for sql in of_thread {
-                tx.execute(sql, &params[..2])?;
-            }
-            tx.batch(&memory::messages::deletes(lease.org, lease.thread)).map(|_| ())
+            delete_contents(tx, lease.org, lease.thread)
         })
     }
+}
+
+/// Deletes what belongs to a thread: messages, journal, events, runs of subagents and memory.
+pub(crate) fn delete_contents(tx: &Tx, org: OrgId, thread: ThreadId) -> Result<()> {
+    let params = [org.into(), thread.into()];
+    for sql in [&DELETE_MESSAGES, &DELETE_JOURNAL, &DELETE_EVENTS, &subagent_runs::DELETE] {
+        tx.execute(sql, &params)?;
+    }
+    tx.batch(&memory::messages::deletes(org, thread)).map(drop)
 }
 
 fn held(tx: &Tx, org: OrgId, id: ThreadId) -> Result<ThreadClaim> {

@@ -5,10 +5,15 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use ostler_domain::id::{CallId, OrgId, RunId, SessionId, ThreadId};
+use ostler_domain::memory::MessageOrigin;
+use ostler_domain::memory::observation::Speaker;
 use ostler_domain::org::Org;
+use ostler_domain::tool::Trust;
 use ostler_store::{
-    Author, CallOutcome, Checkpoint, ClaimedConversation, DeadLetterId, NewMessage, OutboxDelivery,
-    PruneMode, PruneOptions, PruneReport, RetrySafety, Store, StoredIntent, TurnCommit,
+    Author, CallOutcome, Checkpoint, ClaimedConversation, DeadLetterId, JournalEntry, JournalKind,
+    MemoryMessage, NewMessage, NewSubagentRun, NewThread, OutboxDelivery, PruneMode, PruneOptions,
+    PruneReport, RetrySafety, Store, StoredIntent, ThreadClaim, ThreadCommit, ThreadEvents,
+    ThreadLease, TurnCommit,
 };
 use ostler_testkit::claim_send;
 
@@ -138,6 +143,7 @@ async fn old_finished_data_is_pruned_and_open_data_is_kept() {
             events: 3,
             workflows: 0,
             signals: 0,
+            threads: 0,
         };
         let mut counted = store.prune(COUNT, |_| ()).await.unwrap();
         for _ in 0..3000 {
@@ -172,6 +178,93 @@ async fn old_finished_data_is_pruned_and_open_data_is_kept() {
         let back = claim(&store).await.unwrap();
         store.commit_turn(&turn(&back)).await.unwrap();
         assert_eq!(thread_messages(&store, &back).await.len(), 2);
+    }
+}
+
+/// A thread of a harness with a message, what the memory keeps of it, events and a subagent.
+async fn thread(store: &Store, org: OrgId, number: u128) -> ThreadLease {
+    let (id, turn) = (ThreadId::from_u128(number), RunId::from_u128(number));
+    let new =
+        NewThread { id, resource: "anna".into(), title: None, metadata: "{}".into(), copy: None };
+    store.org(org).create_thread(new).await.unwrap();
+    let claimed = store.org(org).claim_thread(id, "test", SENDING).await.unwrap();
+    let ThreadClaim::Claimed { lease, .. } = claimed else { panic!("{claimed:?}") };
+    let commit = ThreadCommit {
+        messages: vec!["\"one\"".into()],
+        first_seq: 1,
+        events: Some(ThreadEvents { last_id: 1, events: "[1]".into() }),
+        subagent_runs: vec![NewSubagentRun {
+            run: turn,
+            path: "[]".into(),
+            agent_type: "explore".into(),
+            messages: "[]".into(),
+        }],
+        memory: vec![MemoryMessage {
+            seq: 1,
+            speaker: Speaker::User,
+            origin: MessageOrigin::Conversation,
+            trust: Trust::Trusted,
+            continues: false,
+            tokens: 1,
+            text: "pears".into(),
+        }],
+        ..ThreadCommit::new(turn)
+    };
+    store.org(org).commit_thread(lease, commit).await.unwrap();
+    lease
+}
+
+/// Old threads go with all that belongs to them; those that are held, whose turn has not ended
+/// or in whose queue messages wait, stay, and so do young ones and those of other orgs.
+#[tokio::test(flavor = "multi_thread")]
+async fn old_threads_are_pruned_with_their_memory_and_runs() {
+    const TABLES: [&str; 5] = [
+        "harness_threads",
+        "harness_messages",
+        "harness_events",
+        "harness_subagent_runs",
+        "memory_messages",
+    ];
+    for backend in TestDatabase::both().await {
+        let store = backend.migrated().await;
+        let org = org_with_retention(&store, 1, Some(30)).await;
+        let keeps = with_org(&store, 2).await;
+        for number in 1..=4 {
+            let lease = thread(&store, org, number).await;
+            store.org(org).release_thread(lease).await.unwrap();
+        }
+        let held = thread(&store, org, 5).await;
+        let asked = thread(&store, org, 6).await;
+        let state =
+            JournalEntry { turn: RunId::from_u128(6), kind: JournalKind::State, data: "{}".into() };
+        let parked =
+            ThreadCommit { journal: vec![state], ..ThreadCommit::new(RunId::from_u128(6)) };
+        store.org(org).commit_thread(asked, parked).await.unwrap();
+        let queued = thread(&store, org, 7).await;
+        let follow_ups = Some("[1]".to_owned());
+        let waits = ThreadCommit { follow_ups, ..ThreadCommit::new(RunId::from_u128(7)) };
+        store.org(org).commit_thread(queued, waits).await.unwrap();
+        let other = thread(&store, keeps, 8).await;
+        for lease in [asked, queued] {
+            store.org(org).release_thread(lease).await.unwrap();
+        }
+        store.org(keeps).release_thread(other).await.unwrap();
+        assert_eq!(store.prune(DELETE, |_| ()).await.unwrap()[0].threads, 0, "nothing is old");
+        backend.execute("UPDATE harness_threads SET updated_at = 1000;").await;
+        let young = thread(&store, org, 9).await;
+        store.org(org).release_thread(young).await.unwrap();
+        assert_eq!(store.prune(COUNT, |_| ()).await.unwrap()[0].threads, 4);
+        let pruned = store.prune(DELETE, |_| ()).await.unwrap();
+        assert_eq!((pruned[0].threads, pruned[0].total()), (4, 4));
+        for table in TABLES {
+            assert_eq!(backend.count(table).await, 5, "{table}");
+        }
+        let left = store.org(org).threads("anna", None, 10).await.unwrap();
+        let mut left: Vec<u128> = left.iter().map(|thread| thread.id.as_u128()).collect();
+        left.sort_unstable();
+        assert_eq!(left, [5, 6, 7, 9]);
+        store.org(org).renew_thread(held, SENDING).await.unwrap();
+        assert_eq!(store.prune(DELETE, |_| ()).await.unwrap()[0].threads, 0);
     }
 }
 
