@@ -22,7 +22,7 @@ use crate::clock;
 use crate::error::HarnessError;
 use crate::permission_files::{read_text, write};
 use crate::permissions::Current;
-use crate::session::Core;
+use crate::session::{Core, OpenQuestion};
 
 /// The first line of a permissions file that an answer creates.
 const HEADER: &str = "# Permission rules; see docs/PERMISSIONS.md.\n\n";
@@ -93,11 +93,10 @@ impl Core {
     /// Returns the narrowest rule that would have answered a question. `None` if no rule can.
     pub(crate) fn propose_rule(
         &self,
-        question: &Question,
+        open: &OpenQuestion,
         scope: &ToolScope,
-        history: &[Item],
     ) -> Option<RuleProposal> {
-        let asked = CallQuestion::new(question, scope)?;
+        let asked = CallQuestion::new(&open.question, scope)?;
         let rule = PermissionRule::narrowest(asked.query(), WHY.to_owned());
         let scopes: Vec<RuleScope> = [RuleScope::Session, RuleScope::Project, RuleScope::User]
             .into_iter()
@@ -106,21 +105,12 @@ impl Core {
         if scopes.is_empty() {
             return None;
         }
-        let calls = history.iter().flat_map(|item| match item {
-            Item::Assistant { calls, .. } => calls.as_slice(),
-            _ => &[],
-        });
-        let covers = |call: &&ToolCall| {
-            call.name == asked.tool.as_str()
-                && call.id != asked.call.id
-                && rule.applies(PermissionQuery { arguments: &call.arguments, ..asked.query() })
-        };
         Some(RuleProposal {
             tool: asked.tool.to_string(),
             arguments: rule.arguments.as_ref().map(arguments_to_value).unwrap_or_default(),
             toml: render_rule(&rule),
             scopes,
-            past_calls: calls.filter(covers).count(),
+            past_calls: open.past_calls,
         })
     }
 
@@ -133,12 +123,12 @@ impl Core {
     ) -> Result<(), HarnessError> {
         let asked = CallQuestion::new(question, scope).ok_or(HarnessError::RuleCannotAnswer)?;
         let rule = edited(asked, answer)?;
-        if !self.would_allow(asked, &rule, answer.scope) {
-            return Err(HarnessError::RuleCannotAnswer);
-        }
         let files = &self.config.permission_files;
         let path = match answer.scope {
             RuleScope::Session => {
+                if !self.would_allow(asked, &rule, answer.scope) {
+                    return Err(HarnessError::RuleCannotAnswer);
+                }
                 let placed = place(&rule, RuleScope::Session);
                 self.permissions.write().ordered.insert(0, placed);
                 return Ok(());
@@ -146,16 +136,24 @@ impl Core {
             RuleScope::User => files.user.clone(),
             RuleScope::Project => files.project_file(),
         };
-        let path = path.ok_or(HarnessError::RuleCannotAnswer)?;
+        let path = path.filter(|_| files.user.is_some()).ok_or(HarnessError::RuleCannotAnswer)?;
+        // Another program may have changed the file since the question came up.
+        let _lock = files.lock()?;
+        self.load_permission_files(scope)?;
+        if !self.would_allow(asked, &rule, answer.scope) {
+            return Err(HarnessError::RuleCannotAnswer);
+        }
         let name = path.display().to_string();
         let text = read_text(&path)?.unwrap_or_else(|| HEADER.to_owned());
-        let before = asked_by(asked.why).filter(|(file, _)| *file == name).map(|(_, line)| line);
+        let asker = self.permissions.read().decide(asked.query(), clock::now()).1;
+        let asker = asker.rule().filter(|rule| rule.file == name);
+        let before = asker.map(|rule| rule.line);
         let text = insert_rule(&text, &rule, before);
         let category_of = |name: &str| scope.find(name).map(|tool| tool.spec.category);
         parse_permissions(&name, &text, &category_of).map_err(crate::PermissionFileError::from)?;
         write(&path, &text)?;
         if answer.scope == RuleScope::Project {
-            files.trust_project()?;
+            files.write_trust()?;
         }
         self.load_permission_files(scope)
     }
@@ -180,9 +178,13 @@ impl Core {
         if !reachable || !by_rules {
             return false;
         }
-        // The rule stands before the one that asked, or else at the end of its file.
-        let asked_by = asked_by(asked.why);
-        let is_asker = |placed: &PlacedRule| asked_by == Some((placed.file.as_ref(), placed.line));
+        // The rule stands before the one that decides now, or else at the end of its file.
+        let decides = current.decide(asked.query(), clock::now()).1;
+        let is_asker = |placed: &PlacedRule| {
+            decides
+                .rule()
+                .is_some_and(|rule| rule.file == placed.file.as_ref() && rule.line == placed.line)
+        };
         let at = match scope {
             RuleScope::Session => 0,
             _ => {
@@ -199,16 +201,24 @@ impl Core {
     }
 }
 
-fn place(rule: &PermissionRule, scope: RuleScope) -> PlacedRule {
-    PlacedRule { rule: rule.clone(), scope, file: Arc::from(""), line: 0, force: RuleForce::Full }
+/// Counts the earlier calls of a conversation that the narrowest rule for a question covers.
+pub(crate) fn covered_calls(question: &Question, scope: &ToolScope, history: &[Item]) -> usize {
+    let Some(asked) = CallQuestion::new(question, scope) else { return 0 };
+    let rule = PermissionRule::narrowest(asked.query(), WHY.to_owned());
+    let calls = history.iter().flat_map(|item| match item {
+        Item::Assistant { calls, .. } => calls.as_slice(),
+        _ => &[],
+    });
+    let covers = |call: &&ToolCall| {
+        call.name == asked.tool.as_str()
+            && call.id != asked.call.id
+            && rule.applies(PermissionQuery { arguments: &call.arguments, ..asked.query() })
+    };
+    calls.filter(covers).count()
 }
 
-/// Returns the file and line of the rule that asked.
-fn asked_by(why: &AskReason) -> Option<(&str, u32)> {
-    match why {
-        AskReason::Permission(source) => source.rule().map(|rule| (rule.file.as_str(), rule.line)),
-        _ => None,
-    }
+fn place(rule: &PermissionRule, scope: RuleScope) -> PlacedRule {
+    PlacedRule { rule: rule.clone(), scope, file: Arc::from(""), line: 0, force: RuleForce::Full }
 }
 
 /// Returns the proposed rule with the changes of an answer.

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use ostler_domain::gate::permission::PermissionPolicy;
 use ostler_domain::gate::permission::rule::{PlacedRule, RuleForce, RuleScope};
@@ -23,6 +23,9 @@ use sha2::{Digest as _, Sha256};
 pub const PROJECT_PERMISSIONS: &str = ".ostler/permissions.toml";
 /// The most bytes that a permissions file may have.
 const MAX_BYTES: u64 = 1024 * 1024;
+/// How often a writer looks whether another one is done, and for how long.
+const LOCK_INTERVAL: Duration = Duration::from_millis(10);
+const LOCK_ATTEMPTS: u32 = 500;
 
 /// Where the permissions files of a harness are. Files that do not exist have no rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,6 +45,8 @@ pub enum PermissionFileError {
     Write { file: PathBuf, cause: io::Error },
     #[error(transparent)]
     Invalid(#[from] Problems),
+    #[error("another program is changing {}; try again when it is done", .0.display())]
+    Locked(PathBuf),
     #[error("there is no file of the user to write to")]
     NoUserFile,
     #[error("there is no project to trust")]
@@ -118,6 +123,32 @@ impl PermissionFiles {
 
     /// Trusts the project's file as it is now.
     pub fn trust_project(&self) -> Result<(), PermissionFileError> {
+        let _lock = self.lock()?;
+        self.write_trust()
+    }
+
+    /// Keeps other writers away from the files until the lock is dropped. All of them lock a
+    /// file beside that of the user, which agents cannot reach.
+    pub(crate) fn lock(&self) -> Result<fs::File, PermissionFileError> {
+        let user = self.user.as_deref().ok_or(PermissionFileError::NoUserFile)?;
+        let failed = |cause| PermissionFileError::Write { file: user.to_owned(), cause };
+        let folder = user.parent().filter(|folder| !folder.as_os_str().is_empty());
+        fs::create_dir_all(folder.unwrap_or(Path::new("."))).map_err(failed)?;
+        let mut name = user.as_os_str().to_owned();
+        name.push(".lock");
+        let file = fs::File::create(name).map_err(failed)?;
+        for _ in 0..LOCK_ATTEMPTS {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_INTERVAL),
+                Err(fs::TryLockError::Error(cause)) => return Err(failed(cause)),
+            }
+        }
+        Err(PermissionFileError::Locked(user.to_owned()))
+    }
+
+    /// Writes into the user's file that the project's is trusted. The caller holds the lock.
+    pub(crate) fn write_trust(&self) -> Result<(), PermissionFileError> {
         let user = self.user.as_deref().ok_or(PermissionFileError::NoUserFile)?;
         let folder = self.project.as_deref().ok_or(PermissionFileError::NoProject)?;
         let text = read_text(&folder.join(PROJECT_PERMISSIONS))?.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The workspace of a harness: how it is provided, opened and reported.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use ostler_domain::tool::Trust;
 use ostler_engine::history::CallId;
@@ -37,17 +37,33 @@ impl fmt::Debug for WorkspaceSource {
     }
 }
 
-/// The workspace that `init` has opened.
+/// The workspace that `init` has opened, and those that turns have used.
 #[derive(Debug, Default)]
-pub(crate) struct OpenWorkspace(RwLock<Option<Arc<Workspace>>>);
+pub(crate) struct OpenWorkspace {
+    opened: RwLock<Option<Arc<Workspace>>>,
+    used: Mutex<Vec<Weak<Workspace>>>,
+}
 
 impl OpenWorkspace {
     fn get(&self) -> Option<Arc<Workspace>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.opened.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn set(&self, workspace: Option<Arc<Workspace>>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = workspace;
+        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = workspace;
+    }
+
+    fn used(&self) -> MutexGuard<'_, Vec<Weak<Workspace>>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers that a turn uses a workspace.
+    fn add_used(&self, workspace: &Arc<Workspace>) {
+        let mut used = self.used();
+        used.retain(|known| known.strong_count() > 0);
+        if !used.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(workspace))) {
+            used.push(Arc::downgrade(workspace));
+        }
     }
 }
 
@@ -144,9 +160,31 @@ impl Core {
         }
     }
 
+    /// Returns the workspace that a turn has worked in: one that has saved its state, or else
+    /// that of the current mode.
+    pub(crate) fn workspace_of_turn(
+        &self,
+        current: &HarnessAgent,
+        request: &HarnessRequestContext,
+    ) -> Option<Arc<Workspace>> {
+        let turn = request.turn_id.to_string();
+        let has_turn = |workspace: &Arc<Workspace>| {
+            workspace.undo().is_some_and(|undo| undo.turns().contains(&turn))
+        };
+        let used: Vec<_> = self.open_workspace.used().iter().filter_map(Weak::upgrade).collect();
+        let state = self.config.state_schema.own_fields(&self.state());
+        let modes = self.config.modes.iter();
+        let of_modes = modes
+            .filter_map(|mode| self.workspace_of(&mode.agent(&state), request))
+            .filter(has_turn);
+        let found = used.into_iter().filter(has_turn).chain(of_modes).next();
+        found.or_else(|| self.workspace_of(current, request))
+    }
+
     /// Saves the state of the files before a turn, so that it can be undone.
     pub(crate) async fn save_files(&self, workspace: Option<Arc<Workspace>>, turn: String) {
         let Some(workspace) = workspace else { return };
+        self.open_workspace.add_used(&workspace);
         let saved = tokio::task::spawn_blocking(move || workspace.begin_turn(&turn)).await;
         if let Ok(Err(error)) = saved {
             tracing::warn!(%error, "the files of the workspace were not saved before a turn");

@@ -12,6 +12,7 @@ mod threads;
 pub use control::{MessageInput, StartedTurn};
 pub(crate) use detached::run_to_end;
 pub use modes::ModelScope;
+pub(crate) use subagents::MAX_RUNS;
 pub use subagents::SubagentRun;
 pub use threads::read_messages;
 
@@ -200,8 +201,8 @@ impl<S> Harness<S> {
         self.core.open_asks().await
     }
 
-    /// Returns the files of the workspace of the current mode to what they were before a
-    /// turn. Needs a workspace with a data folder.
+    /// Returns the files of the workspace that a turn worked in to what they were before it,
+    /// also if another mode is the current one. Needs a workspace with a data folder.
     pub async fn restore_files(&self, turn: RunId) -> Result<RestoreReport, HarnessError> {
         let (agent, thread) = {
             let mut session = self.core.session.lock().await;
@@ -209,7 +210,7 @@ impl<S> Harness<S> {
             (self.core.assemble(&mut session)?.agent, thread)
         };
         let request = HarnessRequestContext::new(&self.core, thread, turn);
-        let workspace = self.core.workspace_of(&agent, &request);
+        let workspace = self.core.workspace_of_turn(&agent, &request);
         let workspace = workspace.ok_or(HarnessError::NoWorkspace)?;
         let restored =
             tokio::task::spawn_blocking(move || workspace.restore(&turn.to_string())).await;

@@ -19,6 +19,7 @@ impl<S> Harness<S> {
     /// Stores other rules. They hold at once and in later sessions.
     pub async fn set_permission_rules(&self, rules: PermissionRules) -> Result<(), HarnessError> {
         self.run_detached(|harness| async move {
+            let _session = harness.core.session.lock().await;
             let text = crate::session::json(&rules);
             harness.core.save_setting(PERMISSION_RULES, text).await?;
             harness.core.permissions.write().rules = rules;
@@ -33,12 +34,13 @@ impl<S> Harness<S> {
         tool: ToolName,
         policy: Option<PermissionPolicy>,
     ) -> Result<(), HarnessError> {
-        let mut rules = self.permission_rules();
-        match policy {
-            Some(policy) => rules.tools.insert(tool, policy),
-            None => rules.tools.remove(&tool),
-        };
-        self.set_permission_rules(rules).await
+        self.change_permission_rules(move |rules| {
+            match policy {
+                Some(policy) => rules.tools.insert(tool.clone(), policy),
+                None => rules.tools.remove(&tool),
+            };
+        })
+        .await
     }
 
     /// Stores a rule for a category; `None` removes it.
@@ -47,12 +49,39 @@ impl<S> Harness<S> {
         category: ToolCategory,
         policy: Option<PermissionPolicy>,
     ) -> Result<(), HarnessError> {
-        let mut rules = self.permission_rules();
-        match policy {
-            Some(policy) => rules.categories.insert(category, policy),
-            None => rules.categories.remove(&category),
-        };
-        self.set_permission_rules(rules).await
+        self.change_permission_rules(move |rules| {
+            match policy {
+                Some(policy) => rules.categories.insert(category, policy),
+                None => rules.categories.remove(&category),
+            };
+        })
+        .await
+    }
+
+    /// Changes the rules as they are stored now, so that no change of another harness is
+    /// lost.
+    async fn change_permission_rules(
+        &self,
+        change: impl Fn(&mut PermissionRules) + Send + 'static,
+    ) -> Result<(), HarnessError> {
+        self.run_detached(|harness| async move {
+            let core = &harness.core;
+            // One change at a time, so that the newest rules are in force afterwards.
+            let _session = core.session.lock().await;
+            loop {
+                let stored = core.setting(PERMISSION_RULES).await?;
+                let known = stored.as_deref().and_then(|text| serde_json::from_str(text).ok());
+                let mut rules = known.unwrap_or_else(|| core.permissions.read().rules.clone());
+                change(&mut rules);
+                let text = crate::session::json(&rules);
+                let (org, resource) = (core.org(), &core.config.resource_id);
+                if org.replace_harness_setting(resource, PERMISSION_RULES, stored, text).await? {
+                    core.permissions.write().rules = rules;
+                    return Ok(());
+                }
+            }
+        })
+        .await
     }
 
     /// Returns the rule that [`ApprovalResponse::AlwaysAllow`] would write for a question.

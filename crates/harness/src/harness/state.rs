@@ -90,7 +90,7 @@ fn is_yolo(state: &Map<String, Value>) -> bool {
 }
 
 impl Core {
-    async fn setting(&self, name: &str) -> Result<Option<String>, HarnessError> {
+    pub(crate) async fn setting(&self, name: &str) -> Result<Option<String>, HarnessError> {
         Ok(self.org().harness_setting(&self.config.resource_id, name).await?)
     }
 

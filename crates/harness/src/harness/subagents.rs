@@ -9,8 +9,8 @@ use super::Harness;
 use crate::error::HarnessError;
 use crate::message::{HarnessMessage, message, message_id};
 
-/// How many runs a list has at most.
-const MAX_RUNS: u32 = 10_000;
+/// How many runs of a thread are read at most.
+pub(crate) const MAX_RUNS: u32 = 10_000;
 
 /// A run of a subagent that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -12,7 +12,7 @@ use ostler_store::{JournalEntry, JournalKind, ThreadCommit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Core, RunningTurn, Session, TurnStatus, lost};
+use super::{Core, OpenQuestion, RunningTurn, Session, TurnStatus, lost};
 use crate::always::{AlwaysAllow, RuleProposal};
 use crate::error::HarnessError;
 use crate::event::{AskEvent, HeldEvent};
@@ -191,7 +191,8 @@ impl Core {
         let lease = session.thread.as_ref().ok_or(HarnessError::NoThread)?.lease;
         let running = running(&mut session).ok_or_else(|| HarnessError::AskNotOpen(id.into()))?;
         let open = running.asks.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
-        let (path, question) = open.ok_or_else(|| HarnessError::AskNotOpen(id.into()))?;
+        let OpenQuestion { path, question, .. } =
+            open.ok_or_else(|| HarnessError::AskNotOpen(id.into()))?;
         let stored = make(running, &question, path)?;
         let (turn, data) = (running.id, super::json(&stored));
         let mut details = self.details(Some(lease.thread()));
@@ -214,7 +215,7 @@ impl Core {
         let mut session = self.session.lock().await;
         let running = running(&mut session)?;
         let open = running.asks.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
-        self.propose_rule(&open?.1, &running.assembled.scope, &[])
+        self.propose_rule(&open?, &running.assembled.scope)
     }
 
     /// Returns the questions that wait for an answer.
@@ -223,7 +224,7 @@ impl Core {
         let Some(running) = running(&mut session) else { return Vec::new() };
         let asks = running.asks.lock().unwrap_or_else(PoisonError::into_inner);
         asks.iter()
-            .map(|(id, (_, question))| OpenAsk { id: id.clone(), question: question.clone() })
+            .map(|(id, open)| OpenAsk { id: id.clone(), question: open.question.clone() })
             .collect()
     }
 }

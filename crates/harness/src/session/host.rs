@@ -17,13 +17,14 @@ use ostler_engine::history::{CallId, Item};
 use ostler_engine::model::StopReason;
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_engine::tool::UserQuestion;
-use ostler_engine::turn::{AgentPath, GateRecord, Question, QuestionKind, Turn, TurnEvent};
+use ostler_engine::turn::{AgentPath, GateRecord, QuestionKind, Turn, TurnEvent};
 use ostler_store::{JournalEntry, JournalKind, NewSubagentRun, ThreadCommit, ThreadLease};
 use serde_json::{Map, Value, json};
 
 use super::open::StoredOutcome;
 use super::reservation::TurnReservation;
-use super::{Asks, Core, lost};
+use super::{Asks, Core, OpenQuestion, lost};
+use crate::always::covered_calls;
 use crate::clock;
 use crate::error::HarnessError;
 use crate::event::{
@@ -135,10 +136,7 @@ impl TurnHost {
     pub(super) async fn store_state(&self, turn: &Turn) -> Result<(), HarnessError> {
         let asked = self.unstored_ask.swap(false, Ordering::AcqRel);
         let new = if asked { self.unknown_asks(turn) } else { BTreeMap::new() };
-        let history = turn.history();
-        let events =
-            new.iter().map(|(id, (path, question))| self.ask_event(path, id, question, history));
-        let events = events.collect();
+        let events = new.iter().map(|(id, open)| self.ask_event(id, open)).collect();
         let state = turn.store_without_past()?;
         let entry = JournalEntry { turn: self.turn, kind: JournalKind::State, data: state };
         let change = ThreadCommit {
@@ -154,17 +152,22 @@ impl TurnHost {
         Ok(())
     }
 
-    pub(super) fn asks(&self) -> MutexGuard<'_, BTreeMap<String, (AgentPath, Question)>> {
+    pub(super) fn asks(&self) -> MutexGuard<'_, BTreeMap<String, OpenQuestion>> {
         self.asks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the questions of the turn that were not published yet.
-    fn unknown_asks(&self, turn: &Turn) -> BTreeMap<String, (AgentPath, Question)> {
+    fn unknown_asks(&self, turn: &Turn) -> BTreeMap<String, OpenQuestion> {
         let known = self.asks();
         let all = turn.questions().into_iter();
-        let by_id =
-            all.map(|(path, question)| (ask_id(&path, &question.call.id), (path, question)));
-        by_id.filter(|(id, _)| !known.contains_key(id) && !self.answered.contains(id)).collect()
+        let by_id = all.map(|(path, question)| (ask_id(&path, &question.call.id), path, question));
+        by_id
+            .filter(|(id, ..)| !known.contains_key(id) && !self.answered.contains(id))
+            .map(|(id, path, question)| {
+                let past_calls = covered_calls(&question, &self.scope, turn.history());
+                (id, OpenQuestion { path, question, past_calls })
+            })
+            .collect()
     }
 
     /// Makes the next stored state publish all questions of the turn again.
@@ -199,14 +202,9 @@ impl TurnHost {
         self.core.hub.publish(kind.into(), details);
     }
 
-    fn ask_event(
-        &self,
-        path: &AgentPath,
-        id: &str,
-        question: &Question,
-        history: &[Item],
-    ) -> (EventKind, EventDetails) {
-        let mut details = self.details(path);
+    fn ask_event(&self, id: &str, open: &OpenQuestion) -> (EventKind, EventDetails) {
+        let question = &open.question;
+        let mut details = self.details(&open.path);
         let kind = match &question.kind {
             QuestionKind::Approval { why, risk, arguments } => {
                 details
@@ -216,7 +214,7 @@ impl TurnHost {
                 if let AskReason::Permission(source) = why {
                     add_rule(&mut details, source);
                 }
-                if let Some(proposal) = self.core.propose_rule(question, &self.scope, history) {
+                if let Some(proposal) = self.core.propose_rule(open, &self.scope) {
                     details.more.insert("always".into(), json!(proposal));
                 }
                 details.more.insert("risk".into(), json!(risk));

@@ -140,7 +140,17 @@ pub(crate) struct RunningTurn {
 }
 
 /// The open questions of a turn, by id.
-pub(crate) type Asks = Arc<Mutex<BTreeMap<String, (AgentPath, Question)>>>;
+pub(crate) type Asks = Arc<Mutex<BTreeMap<String, OpenQuestion>>>;
+
+/// A question of a turn that waits for an answer.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenQuestion {
+    /// The calls that lead to the agent that asks.
+    pub(crate) path: AgentPath,
+    pub(crate) question: Question,
+    /// How many earlier calls of the conversation the proposed rule covers.
+    pub(crate) past_calls: usize,
+}
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -200,8 +200,9 @@ impl TurnTask {
     /// Reports that nobody can answer the questions of the turn any more.
     fn close_asks(&self, core: &Core) {
         let open = std::mem::take(&mut *self.host.asks());
-        for (ask_id, (path, _)) in open {
-            core.hub.publish(AskEvent::AskClosed { ask_id }.into(), self.host.details(&path));
+        for (ask_id, open) in open {
+            let details = self.host.details(&open.path);
+            core.hub.publish(AskEvent::AskClosed { ask_id }.into(), details);
         }
     }
 }

@@ -165,6 +165,49 @@ async fn z14_always_allow_writes_the_narrowest_rule() {
     assert_eq!(note.count(), 3);
 }
 
+/// Z14: a proposed rule says how many earlier calls it covers, in the event and when asked.
+#[tokio::test]
+async fn z14_a_proposed_rule_counts_the_calls_that_it_covers() {
+    let files = Files::new(ASK_ABOUT_MILK);
+    let note = Counter::new("note", ToolCategory::Edit);
+    let (harness, mut events) = ready(files.builder().await.tool(note.clone())).await;
+    for (message, covered) in [("go", 0), ("tea", 0), ("go", 1), ("go", 2)] {
+        let asked = ask(&harness, &mut events, message).await;
+        assert_eq!(asked["ext"]["always"]["pastCalls"], covered, "{message}");
+        let id = asked["toolCallId"].as_str().unwrap();
+        let proposal = harness.rule_proposal(id).await.unwrap();
+        assert_eq!(json!(proposal), asked["ext"]["always"], "{message}");
+        answer(&harness, &mut events, &asked, ApprovalResponse::Approve).await.unwrap();
+    }
+}
+
+/// Z14: a rule is written into the file as it is by then: a writer waits for another one, and
+/// keeps what it has written.
+#[tokio::test(flavor = "multi_thread")]
+async fn z14_two_writers_of_a_permissions_file_keep_each_others_rules() {
+    let files = Files::new(ASK_ABOUT_MILK);
+    let note = Counter::new("note", ToolCategory::Edit);
+    let (harness, mut events) = ready(files.builder().await.tool(note.clone())).await;
+    let asked = ask(&harness, &mut events, "go").await;
+    let lock = std::fs::File::create(files.user.path().join("permissions.toml.lock")).unwrap();
+    lock.lock().unwrap();
+    let always = ApprovalResponse::AlwaysAllow(AlwaysAllow::proposed(RuleScope::User));
+    let answered = tokio::spawn(async move {
+        answer(&harness, &mut events, &asked, always).await.unwrap();
+    });
+    let text = std::fs::read_to_string(files.user_file()).unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    let other = "[[rule]]\ntool = \"other\"\nverdict = \"deny\"\nwhy = \"by another program\"\n\n";
+    files.write_user(&format!("{other}{text}"));
+    drop(lock);
+    answered.await.unwrap();
+    let written = std::fs::read_to_string(files.user_file()).unwrap();
+    let rule = "[[rule]]\ntool = \"note\"\narguments = { text = \"milk\" }\nverdict = \"allow\"\nwhy = \"allowed when asked\"\n";
+    let expected = ASK_ABOUT_MILK.replace("# Milk is dear", &format!("{rule}\n# Milk is dear"));
+    assert_eq!(written, format!("{other}{expected}"));
+    assert_eq!(note.count(), 1);
+}
+
 /// Z14: the rule can be edited and has a scope and an expiry; one that would not allow the
 /// call is refused, and the question stays open.
 #[tokio::test]

@@ -39,6 +39,35 @@ async fn m12_allow_deny_and_ask() {
     assert!(matches!(again, Err(HarnessError::AskNotOpen(_))));
 }
 
+/// M11: a harness that sets a policy keeps those that another one has stored meanwhile.
+#[tokio::test]
+async fn m11_policies_of_several_harnesses_are_all_kept() {
+    let store = memory().await;
+    let (first, _) = ready(builder_on(store.clone(), SCRIPT)).await;
+    let (second, _) = ready(builder_on(store.clone(), SCRIPT)).await;
+    let tools = ["one", "two", "three", "four"].map(ToolName::from_static);
+    let deny = Some(PermissionPolicy::Deny);
+    let [one, two, three, four] = tools.clone();
+    let (a, b, c, d, e) = tokio::join!(
+        first.set_tool_policy(one, deny),
+        second.set_tool_policy(two, deny),
+        first.set_tool_policy(three, deny),
+        second.set_tool_policy(four, deny),
+        second.set_category_policy(ToolCategory::Mcp, deny),
+    );
+    for result in [a, b, c, d, e] {
+        result.unwrap();
+    }
+    let (later, _) = ready(builder_on(store, SCRIPT)).await;
+    let rules = later.permission_rules();
+    assert_eq!(rules.tools.keys().cloned().collect::<Vec<_>>(), {
+        let mut names = tools.to_vec();
+        names.sort();
+        names
+    });
+    assert_eq!(rules.categories.len(), 1);
+}
+
 /// M13: declined calls do not run; always grants the category until the harness ends.
 #[tokio::test]
 async fn m13_decline_and_always_allow() {

@@ -125,6 +125,46 @@ async fn m04_an_agent_with_its_own_workspace_keeps_it() {
     assert_eq!(written(), [false, true]);
 }
 
+/// M37: the files of a turn are restored in the workspace that it worked in, also when
+/// another mode is the current one, and by a harness that was not there.
+#[tokio::test]
+async fn m37_files_are_restored_in_the_workspace_of_the_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let roots = ["shared", "own"].map(|name| folder.path().join(name));
+    let data = ["shared-data", "own-data"].map(|name| folder.path().join(name));
+    for root in &roots {
+        std::fs::create_dir(root).unwrap();
+    }
+    let store = memory().await;
+    let harness = || {
+        let open =
+            |at: usize| Arc::new(Workspace::open(options(&roots[at], Some(&data[at]))).unwrap());
+        let agent = HarnessAgent::new("planner", "You plan.").workspace(open(1));
+        let builder = Harness::<NoState>::builder("test", store.clone())
+            .model(model(SCRIPT))
+            .mode(HarnessMode::new("build", "Build", HarnessAgent::new("b", "x")).default_mode())
+            .mode(HarnessMode::new("plan", "Plan", agent))
+            .initial_state(json!({"yolo": true}))
+            .workspace(WorkspaceSource::Instance(open(0)));
+        ready(builder)
+    };
+    let written = || roots.clone().map(|root| root.join("note.txt").exists());
+    let (first, _) = harness().await;
+    first.switch_mode("plan").await.unwrap();
+    let planned = first.send_message("write").await.unwrap().turn;
+    first.switch_mode("build").await.unwrap();
+    let built = first.send_message("write").await.unwrap().turn;
+    assert_eq!(written(), [true, true]);
+    first.restore_files(planned).await.unwrap();
+    assert_eq!(written(), [true, false]);
+    first.close().await.unwrap();
+    let (second, _) = harness().await;
+    second.select_or_create_thread().await.unwrap();
+    second.switch_mode("plan").await.unwrap();
+    second.restore_files(built).await.unwrap();
+    assert_eq!(written(), [false, false]);
+}
+
 /// M35: without a workspace there are no tools for one.
 #[tokio::test]
 async fn m35_the_tools_come_with_the_workspace() {

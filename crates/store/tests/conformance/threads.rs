@@ -149,6 +149,13 @@ async fn m11_settings_of_a_resource_are_kept(store: &Store) {
     org.set_harness_setting("anna", "state", "1".into()).await.unwrap();
     org.set_harness_setting("anna", "state", "2".into()).await.unwrap();
     assert_eq!(org.harness_setting("anna", "state").await.unwrap().as_deref(), Some("2"));
+    let replaced = |known: Option<&str>, value: &str| {
+        org.replace_harness_setting("anna", "state", known.map(Into::into), value.into())
+    };
+    assert!(!replaced(None, "3").await.unwrap());
+    assert!(!replaced(Some("1"), "3").await.unwrap());
+    assert!(replaced(Some("2"), "3").await.unwrap());
+    assert_eq!(org.harness_setting("anna", "state").await.unwrap().as_deref(), Some("3"));
     assert_eq!(org.harness_setting("ben", "state").await.unwrap(), None);
     assert_eq!(store.org(OTHER).harness_setting("anna", "state").await.unwrap(), None);
 }
