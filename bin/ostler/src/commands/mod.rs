@@ -49,6 +49,7 @@ pub(crate) mod prune;
 pub(crate) mod refund;
 mod reply;
 mod resource;
+pub(crate) mod rule_view;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod send;

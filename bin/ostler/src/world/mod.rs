@@ -18,7 +18,7 @@ use ostler_domain::scope::session::SessionTools;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Audience, Integration, ToolSpec, Trust, catalogue};
-use ostler_world::file::parse;
+use ostler_world::file::{ParsedFiles, parse};
 use ostler_world::rules::{KnownNames, check};
 use ostler_world::spec::{
     AgentDefinition, HttpToolDefinition, IntegrationDefinition, McpServerDefinition, NameMap,
@@ -42,6 +42,8 @@ pub(crate) struct World {
     pub(crate) org_tools: BTreeMap<OrgId, OrgToolSettings>,
     pub(crate) agents: Vec<WorldAgent>,
     pub(crate) sessions: Vec<WorldSession>,
+    /// Where its resources are written.
+    pub(crate) files: ParsedFiles,
 }
 
 /// The settings of an org that concern tools.
@@ -106,7 +108,8 @@ impl World {
         }
         let order = parsed.in_file_order().into_iter();
         let resources = order.filter_map(|address| Some((address, parsed.resources.get(address)?)));
-        Self::build(&resources.collect::<Vec<_>>(), &parsed.sessions)
+        let world = Self::build(&resources.collect::<Vec<_>>(), &parsed.sessions)?;
+        Ok(Self { files: parsed, ..world })
     }
 
     /// Returns the world of live resources.
@@ -153,7 +156,8 @@ impl World {
         let sessions =
             sessions.iter().map(|spec| session(spec, &orgs)).collect::<Result<_, _>>()?;
         let platform = platform.into_iter().next().unwrap_or_default().tools;
-        Ok(Self { platform, orgs, org_tools, agents, sessions })
+        let files = ParsedFiles::default();
+        Ok(Self { platform, orgs, org_tools, agents, sessions, files })
     }
 
     /// Returns the agents of an org, in the order of the file.

@@ -73,10 +73,14 @@ impl Fixture {
 
     /// Runs a prompt with these answers and returns what the terminal shows.
     fn run(&self, prompt: &str, answers: &str) -> String {
+        self.run_with(prompt, answers, &[])
+    }
+
+    fn run_with(&self, prompt: &str, answers: &str, options: &[&str]) -> String {
         let script = self.path("script.yaml");
         let args = ["run", prompt, "--script", &script, "--no-web", "--thread", "new"];
         let mut child = Command::new(env!("CARGO_BIN_EXE_ostler"))
-            .args(self.args(&args))
+            .args(self.args(&[&args, options].concat()))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -156,6 +160,28 @@ fn z14_always_at_the_terminal_writes_a_rule_and_what_if_tries_others() {
     assert!(text.starts_with("2 of 3 recorded calls would be decided differently"), "{text}");
 }
 
+/// Z14: other rules are also tried on the calls of subagents.
+#[test]
+fn z14_what_if_sees_the_calls_of_subagents() {
+    let fixture = Fixture::new();
+    let script = "rules:\n  - when: { agent: You write }\n    answer:\n      - call: write_file\n        with: { path: a.txt, content: hello }\n      - \"wrote\"\n  - when: { user: delegate }\n    answer:\n      - call: subagent\n        with: { agentType: writer, task: write it }\n      - \"done\"";
+    fixture.write("script.yaml", script);
+    fixture.write(
+        "agents.toml",
+        "[[subagent]]\nname = \"writer\"\ndescription = \"Writes\"\ninstructions = \"You write.\"\ntools = [\"write_file\"]\n",
+    );
+    let agents = fixture.path("agents.toml");
+    fixture.run_with("delegate", "", &["--subagents", &agents, "--yes"]);
+    fixture.write(
+        "other.toml",
+        "[[rule]]\ntool = \"write_file\"\nverdict = \"deny\"\nwhy = \"read only\"\n",
+    );
+    let what_if = fixture.json(&["permission", "what-if", &fixture.path("other.toml")]);
+    assert_eq!(what_if["calls"], 2, "{what_if}");
+    assert_eq!(what_if["counts"], json!({"write_file: ask → deny": 1}));
+    assert_eq!(what_if["changes"][0]["subagent"], "writer");
+}
+
 /// Z14: the rules of a project only narrow until they are trusted.
 #[test]
 fn z14_a_project_has_to_be_trusted_to_allow() {
@@ -198,4 +224,52 @@ fn z14_an_approval_shows_who_set_its_rule() {
     let text = demo.run(&show);
     assert!(text.contains(&format!("autonomy of {resource}, set by terminal")), "{text}");
     assert!(text.contains(&allow), "{text}");
+}
+
+/// Z14: a removed tool, and a call that was refused or waits, name the setting, who set it and
+/// when, the file and line it was applied from, the smallest change and the past calls.
+#[test]
+fn z14_tools_and_sessions_name_who_set_a_rule() {
+    let demo = DemoInstallation::new();
+    let explain = |agent: &str, tool: &str| {
+        let args = ["tools", "explain", "--agent", agent, "--org", "bella", "--tool", tool];
+        (demo.json(&args)["tools"][0]["setting"].clone(), demo.run(&args))
+    };
+    let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
+    let tool = waiting[0]["tool"].as_str().expect("a tool").to_owned();
+    let id = waiting[0]["id"].as_str().expect("an approval");
+    let rule = demo.json(&["approval", "show", id, "--org", "bella"])["rule"].clone();
+    let agent = rule["resource"].as_str().expect("a resource").rsplit('/').next().expect("a slug");
+    // What waits is a past call for the tool, and not for the approval itself.
+    let (setting, text) = explain(agent, &tool);
+    assert_eq!(setting["field"], "autonomy", "{setting}");
+    let past = |rule: &Value| rule["past_calls"].as_u64().expect("a number");
+    assert_eq!(past(&setting), past(&rule) + 1);
+    assert!(text.contains("ostler agent set"), "{text}");
+    // A policy of the org, set by a command.
+    demo.run(&["policy", "set", "--org", "bella", "--deny", &tool, "--yes"]);
+    let (setting, text) = explain(agent, &tool);
+    let allow = format!("ostler policy set --org bella --remove {tool}");
+    assert_eq!(setting["allow_with"], allow, "{setting}");
+    assert_eq!((&setting["set_by"], &setting["place"]), (&json!("terminal"), &Value::Null));
+    assert!(text.contains("tools.deny of org bella, set by terminal"), "{text}");
+    assert!(text.contains(&allow), "{text}");
+    // The same from a file, with its line.
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("rules.toml").display().to_string();
+    fs::write(&file, format!("[platform]\ntools.deny = [\n  \"{tool}\",\n]\n")).expect("a file");
+    demo.run(&["apply", &file, "--yes"]);
+    let (setting, text) = explain(agent, &tool);
+    assert_eq!(setting["resource"], "platform", "{setting}");
+    assert_eq!(setting["place"], format!("{file}:2"), "{setting}");
+    assert!(text.contains(&format!(", {file}:2")), "{text}");
+    // The session shows the rule that was in force then.
+    let session = waiting[0]["session"].as_str().expect("a session");
+    let shown = demo.json(&["session", "show", session, "--org", "bella"]);
+    let rules = shown["rules"].as_array().expect("a list");
+    let described = format!("autonomy of agent bella/{agent}, ");
+    let found = rules.iter().find(|one| one["tool"] == tool.as_str()).expect("the call");
+    assert!(found["rule"].as_str().is_some_and(|rule| rule.starts_with(&described)), "{found}");
+    let text = demo.run(&["session", "show", session, "--org", "bella"]);
+    assert!(text.contains(&format!("rule: {described}")), "{text}");
 }

@@ -79,6 +79,7 @@ fn one_tool_is_shown_stage_by_stage() {
 
     platform  passes
     org       removed: on the deny list
+    rule      tools.deny of org bella, examples/harbour.toml:34
     "
     );
     insta::assert_snapshot!(
@@ -95,6 +96,7 @@ fn one_tool_is_shown_stage_by_stage() {
     business layer  passes
     session         passes
     gate            asks first: destructive, semi_autonomous
+    rule            autonomy of agent bella/enzo, examples/harbour.toml:86
     "
     );
 }

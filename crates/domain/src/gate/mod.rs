@@ -14,6 +14,7 @@
 pub mod approval;
 pub mod permission;
 pub mod replay;
+pub mod setting;
 
 use std::collections::BTreeSet;
 use std::fmt;

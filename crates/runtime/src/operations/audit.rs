@@ -15,6 +15,8 @@ use super::{OrgOperations, Result};
 use crate::records::decode;
 use crate::records::session::Session;
 
+/// The part of an entry that says from which file and line fields were set.
+pub(super) const PLACES: &str = "places";
 /// The most members and keys that are searched for a name.
 const MAX_NAMES: u32 = 10_000;
 
@@ -35,6 +37,14 @@ pub struct AuditedField {
     pub field: String,
     pub before: Value,
     pub after: Value,
+}
+
+impl NamedAuditEntry {
+    /// Returns the file and line that a field was set from, if it was applied from a file.
+    pub(super) fn place(&self, field: &str) -> Option<String> {
+        let data: Value = serde_json::from_str(&self.entry.entry.data).ok()?;
+        data[PLACES][field].as_str().map(str::to_owned)
+    }
 }
 
 impl OrgOperations<'_> {
@@ -194,7 +204,8 @@ fn field_changes(data: &Value) -> Vec<AuditedField> {
         after: value(&after, name),
     });
     let changed = changed.filter(|change| change.before != change.after);
-    let details = fields.iter().filter(|(name, _)| !["before", "after"].contains(&name.as_str()));
+    let of_change = ["before", "after", PLACES];
+    let details = fields.iter().filter(|(name, _)| !of_change.contains(&name.as_str()));
     let details = details.map(|(name, value)| AuditedField {
         field: name.clone(),
         before: value.clone(),
@@ -249,7 +260,11 @@ mod tests {
         );
         check(
             json!({"before": {"a": {"b": 1, "c": 2}}, "after": {"a": {"b": 1}}, "why": "x"}),
-            &[("a.c", json!(2), null), ("why", json!("x"), json!("x"))],
+            &[("a.c", json!(2), null.clone()), ("why", json!("x"), json!("x"))],
+        );
+        check(
+            json!({"before": null, "after": {"a": 1}, "places": {"a": "world.toml:3"}}),
+            &[("a", null, json!(1))],
         );
         check(json!({"amount": 5}), &[("amount", json!(5), json!(5))]);
         check(json!("text"), &[]);

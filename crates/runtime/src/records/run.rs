@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use ostler_domain::gate::GateDecision;
 use ostler_domain::id::{AgentId, ApprovalId, InboxId, RunId, SessionId};
 use ostler_domain::money::ledger::Charge;
 use ostler_domain::money::{Credits, Usd};
@@ -113,4 +114,17 @@ pub struct TurnRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restarts: Vec<Restart>,
     pub end: TurnEnd,
+}
+
+impl TurnRecord {
+    /// Returns the decisions on calls, each with the approval that the call waits for.
+    pub fn decisions_with_approvals(
+        &self,
+    ) -> impl Iterator<Item = (&GateRecord, Option<ApprovalId>)> {
+        let mut approvals = self.approvals.iter().copied();
+        self.decisions.iter().map(move |decision| {
+            let asks = matches!(decision.verdict, GateDecision::Ask(_));
+            (decision, asks.then(|| approvals.next()).flatten())
+        })
+    }
 }

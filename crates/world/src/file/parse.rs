@@ -1,6 +1,7 @@
 //! Files as resources, each with its place.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use ostler_domain::secret::WRITTEN_SECRET;
 use serde_json::{Map, Value};
@@ -63,13 +64,24 @@ impl ParsedFiles {
     /// Returns the problem of a violated rule at its place, or none if the resource is not
     /// in these files.
     pub fn locate(&self, violation: &Violation) -> Option<Problem> {
-        let place = self.places.get(&violation.address)?;
-        let source = self.sources.get(place.source)?;
-        let table = entry(source.root(), place.kind, place.index)?;
-        let at = source.find(&table, &violation.path);
+        let (source, at) = self.find(&violation.address, &violation.path)?;
         let problem = source.problem(at, violation.message.clone());
         let is_secret = violation.message == WRITTEN_SECRET;
         Some(if is_secret { problem.without_excerpt() } else { problem })
+    }
+
+    /// Returns the file and line of a field, or else of its resource, such as
+    /// `nordlicht.toml:14`. Returns `None` if the resource is not in these files.
+    pub fn place_of(&self, address: &Address, path: &str) -> Option<String> {
+        let (source, at) = self.find(address, path)?;
+        Some(format!("{}:{}", source.name(), source.line(at?.start)))
+    }
+
+    fn find(&self, address: &Address, path: &str) -> Option<(&Source, Option<Range<usize>>)> {
+        let place = self.places.get(address)?;
+        let source = self.sources.get(place.source)?;
+        let table = entry(source.root(), place.kind, place.index)?;
+        Some((source, source.find(&table, path)))
     }
 
     /// Returns a problem of business data at its place.

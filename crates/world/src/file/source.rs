@@ -12,6 +12,8 @@ use ostler_domain::secret::may_hold_secret;
 pub struct Source {
     name: String,
     document: Document<String>,
+    /// Where the lines end.
+    line_ends: Vec<usize>,
 }
 
 impl Source {
@@ -19,7 +21,10 @@ impl Source {
     pub fn new(name: &str, text: &str) -> Result<Self, Problem> {
         let document = Document::parse(text.to_owned());
         match document {
-            Ok(document) => Ok(Self { name: name.to_owned(), document }),
+            Ok(document) => {
+                let line_ends = text.match_indices('\n').map(|(at, _)| at).collect();
+                Ok(Self { name: name.to_owned(), document, line_ends })
+            }
             Err(error) => Err(syntax_error(name, text, &error)),
         }
     }
@@ -36,6 +41,11 @@ impl Source {
     /// Returns a problem at a range of the file.
     pub(crate) fn problem(&self, at: Option<Range<usize>>, message: String) -> Problem {
         problem_at(&self.name, self.document.raw(), at, message)
+    }
+
+    /// Returns the line of a position, counted from 1.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.line_ends.partition_point(|end| *end < at) + 1
     }
 
     /// Returns where a field of a table is, such as `tools.deny[0]`: its value, or else the

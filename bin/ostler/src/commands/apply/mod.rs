@@ -10,12 +10,15 @@ use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
-use ostler_runtime::operations::world::{AppliedRows, CheckedPlan, DataPlan, LiveWorld};
+use ostler_domain::gate::setting::decides_about_calls;
+use ostler_runtime::operations::world::{
+    AppliedRows, CheckedPlan, DataPlan, FieldPlaces, LiveWorld,
+};
 use ostler_runtime::operations::{Actor, OperationError};
 use ostler_store::StoreError;
-use ostler_world::Resources;
 use ostler_world::file::{ParsedFiles, parse};
-use ostler_world::plan::Keep;
+use ostler_world::plan::{Keep, Plan};
+use ostler_world::{Kind, Resources};
 
 use super::args::{InstallationArgs, OutputArgs};
 use super::operator::Operator;
@@ -162,6 +165,7 @@ async fn plan(
     let live = operator.operations.live_world(Actor::Terminal).await?;
     let plan = operator.operations.plan(live, &parsed.resources, keep);
     let mut plan = plan.map_err(|refused| report(parsed, &refused.0))?;
+    plan.places = places(parsed, &plan.plan);
     let applied = match keep {
         Some(Keep::File) => AppliedRows::Repeat,
         Some(Keep::Live) | None => AppliedRows::Skip,
@@ -169,6 +173,24 @@ async fn plan(
     let data = data_rows::read(parsed, &plan)?;
     operator.operations.plan_data(Actor::Terminal, &mut plan, data, applied).await?;
     Ok(plan)
+}
+
+/// Returns where the files say what a plan changes about the rules of tool calls, for the
+/// audit log.
+fn places(parsed: &ParsedFiles, plan: &Plan) -> FieldPlaces {
+    let mut places = FieldPlaces::new();
+    for change in &plan.changes {
+        let decides = |path: &&String| match change.address.kind {
+            Kind::Platform | Kind::Org | Kind::Agent => decides_about_calls(path),
+            _ => false,
+        };
+        for path in change.fields.iter().map(|field| &field.path).filter(decides) {
+            if let Some(place) = parsed.place_of(&change.address, path) {
+                places.insert((change.address.clone(), path.clone()), place);
+            }
+        }
+    }
+    places
 }
 
 /// Plans a change of a few resources that a command makes; the rest stays as it is.

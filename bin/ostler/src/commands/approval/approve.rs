@@ -35,7 +35,7 @@ pub(super) async fn run(args: &ApproveArgs) -> anyhow::Result<()> {
     let text = match timing {
         CallTiming::AfterResume if args.now => format!(
             "approved; the call is made now, and the agent says nothing, because a person has the \
-             conversation: ostler session show {} --org {} shows what came of it",
+             conversation: ostler session show {} --org {} shows its result",
             approved.approval.session, org.slug
         ),
         CallTiming::Now => "approved; the agent makes the call and continues".to_owned(),

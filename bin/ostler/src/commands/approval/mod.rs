@@ -3,7 +3,6 @@
 mod approve;
 mod ls;
 mod reject;
-mod rule_setting;
 mod show;
 
 use anyhow::bail;

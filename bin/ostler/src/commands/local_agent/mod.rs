@@ -15,6 +15,7 @@ use ostler_domain::tool::Trust;
 use ostler_engine::tool::Tool;
 use ostler_harness::{Budget, Harness, HarnessBuilder, ModeDefinition, NoState, Store};
 use ostler_workspace::sandbox::{HelperProgram, SandboxOptions};
+use ostler_workspace::tools::{RequestExtension, WorkspaceTools};
 use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
 
 use self::model::SelectedModel;
@@ -86,8 +87,11 @@ impl LocalAgentArgs {
         model: Arc<SelectedModel>,
         tools: Vec<Arc<dyn Tool>>,
     ) -> anyhow::Result<HarnessBuilder<NoState>> {
-        let tool_names: Vec<_> =
-            tools.iter().map(|tool| tool.definition().spec.name.clone()).collect();
+        // A project has the tools of a workspace, which subagents may have too.
+        let of_workspace = project.map(|_| WorkspaceTools::new(Arc::new(RequestExtension)));
+        let of_workspace = of_workspace.map(WorkspaceTools::into_tools).unwrap_or_default();
+        let all = tools.iter().chain(&of_workspace);
+        let tool_names: Vec<_> = all.map(|tool| tool.definition().spec.name.clone()).collect();
         let subagents = subagents::load(self, &tool_names)?;
         let modes = self.modes(model.name())?;
         let trust = if self.untrusted { Trust::Untrusted } else { Trust::Trusted };

@@ -140,6 +140,7 @@ impl Change<'_> {
         json!({
             "thread": self.call.thread,
             "at": rfc3339(self.call.at),
+            "subagent": self.call.subagent,
             "tool": self.call.tool,
             "arguments": self.call.arguments,
             "now": side(&self.now),

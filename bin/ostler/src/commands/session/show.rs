@@ -25,10 +25,13 @@ pub(super) async fn run(args: &SessionArgs) -> anyhow::Result<()> {
     let operator = Operator::open(&args.installation).await?;
     let store = &operator.store;
     let (org, stored) = find_session(store, &args.session, args.org.as_deref()).await?;
-    let view = ConversationView::load(store, org.id, &stored).await?;
+    let mut view = ConversationView::load(store, org.id, &stored).await?;
+    let agents = store.org(org.id).agents().await?;
+    view.find_rules(&agents, &operator.org(&org)).await?;
     if args.output.json {
         let mut json = json!(wire::detail(&operator.org(&org).session(stored.id).await?));
         json["changes"] = view.changes().map(|change| json!(change)).collect();
+        json["rules"] = view.rules();
         return crate::commands::print_json(&json);
     }
     print(store, &org, &view).await

@@ -12,8 +12,9 @@ use ostler_store::{ConfigChange, NewAuditEntry};
 use ostler_world::plan::{Action, AppliedFiles, Change, KeptFields};
 use ostler_world::spec::{AgentDefinition, NameMap, Names};
 use ostler_world::{Address, Kind, Resource, Resources};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::super::audit::PLACES;
 use super::super::{Actor, OperationError, Operations, Result};
 use super::data::{Digests, digests_of};
 use super::live::KEPT_PREFIX;
@@ -288,11 +289,20 @@ fn audit_entry(actor: Actor, plan: &CheckedPlan, change: &Change) -> NewAuditEnt
             .unwrap_or_default(),
     };
     let after = if change.action == Action::Remove { Value::Null } else { fields(true) };
+    let mut data = json!({"before": before, "after": after});
+    let places = change.fields.iter().filter_map(|field| {
+        let place = plan.places.get(&(change.address.clone(), field.path.clone()))?;
+        Some((field.path.clone(), place.as_str().into()))
+    });
+    let places: Map<String, Value> = places.collect();
+    if !places.is_empty() {
+        data[PLACES] = Value::Object(places);
+    }
     NewAuditEntry {
         id: fresh(AuditId::from_u128),
         actor: actor.audit_actor(),
         action: format!("{action}_{}", change.address.kind.table()),
         subject: change.address.to_string(),
-        data: json!({"before": before, "after": after}).to_string(),
+        data: data.to_string(),
     }
 }

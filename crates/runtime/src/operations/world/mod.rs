@@ -42,12 +42,17 @@ pub trait ApplyHost: Send + Sync {
     fn check_channel(&self, org: OrgId, binding: &OrgBinding) -> std::result::Result<(), String>;
 }
 
+/// The file and line of fields, such as `nordlicht.toml:14`, by resource and path.
+pub type FieldPlaces = BTreeMap<(Address, String), String>;
+
 /// A plan that can be applied.
 #[derive(Debug)]
 pub struct CheckedPlan {
     pub plan: Plan,
     /// The business data of the files.
     pub data: Vec<DataPlan>,
+    /// The file and line of changed fields, if the plan was made from files.
+    pub places: FieldPlaces,
     live: LiveWorld,
     /// The ids of orgs that it creates, where they were needed already.
     new_orgs: BTreeMap<String, OrgId>,
@@ -109,7 +114,13 @@ impl Operations {
             plan.changes.iter().map(|change| &change.address).collect();
         let violations = check(&live.resources, &plan.after, changed, &self.known_names());
         if violations.is_empty() {
-            Ok(CheckedPlan { plan, data: Vec::new(), live, new_orgs: BTreeMap::new() })
+            Ok(CheckedPlan {
+                plan,
+                data: Vec::new(),
+                places: FieldPlaces::new(),
+                live,
+                new_orgs: BTreeMap::new(),
+            })
         } else {
             Err(RefusedPlan(violations))
         }

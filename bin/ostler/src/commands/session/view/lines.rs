@@ -65,6 +65,16 @@ pub(crate) struct CallLine {
     pub(crate) status: Option<OutcomeStatus>,
     /// What the model was told.
     pub(crate) result: Option<String>,
+    /// The setting behind the decision, who set it and when, if it was looked up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rule: Option<String>,
+    #[serde(skip)]
+    pub(crate) agent: AgentId,
+    #[serde(skip)]
+    pub(crate) verdict: GateDecision,
+    /// When the run began.
+    #[serde(skip)]
+    pub(crate) at: Timestamp,
 }
 
 impl ViewLine {
@@ -136,25 +146,21 @@ fn calls(
             who: names.get(agent),
             tool: decision.tool.clone(),
             arguments: call.arguments.cloned(),
-            decision: match decision.verdict {
-                GateDecision::Allow(_) => "allow",
-                GateDecision::Ask(_) => "ask",
-                GateDecision::Deny(_) => "deny",
-            },
+            decision: decision.verdict.verdict(),
             why: decision.verdict.to_string(),
             approval,
             status: call.outcome.map(|outcome| outcome.status),
             result: call.outcome.map(|outcome| outcome.content.clone()),
+            rule: None,
+            agent,
+            verdict: decision.verdict.clone(),
+            at: run.at,
         }))
     };
     let mut lines = Vec::new();
     for turn in run.turns.iter().filter(|turn| turn.agent == agent) {
-        let mut approvals = turn.approvals.iter().copied();
-        for decision in &turn.decisions {
-            let asks = matches!(decision.verdict, GateDecision::Ask(_));
-            let approval = asks.then(|| approvals.next()).flatten();
-            lines.push(line(turn, decision, approval));
-        }
+        let decided = turn.decisions_with_approvals();
+        lines.extend(decided.map(|(decision, approval)| line(turn, decision, approval)));
     }
     lines
 }

@@ -6,12 +6,14 @@ mod print;
 
 use std::collections::BTreeMap;
 
+use ostler_domain::agent::Agent;
 use ostler_domain::audit::AuditActor;
 use ostler_domain::id::{AgentId, OrgId, RunId};
 use ostler_domain::session::key::{ConversationKey, Peer};
 use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::time::Timestamp;
+use ostler_runtime::operations::{DecidedCall, OrgOperations};
 use ostler_runtime::records::message::ThreadMessage;
 use ostler_runtime::records::run::RunRecord;
 use ostler_runtime::records::session::Session;
@@ -19,8 +21,9 @@ use ostler_store::{
     AuditEntry, AuditFilter, OrgStore, SessionFilter, Store, StoreError, StoredSession,
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::commands::rule_view::describe_rule;
 use crate::screen::count;
 
 pub(crate) use lines::ViewLine;
@@ -158,6 +161,47 @@ impl ConversationView {
             ViewLine::Change(change) => Some(change),
             _ => None,
         })
+    }
+
+    /// Looks up the setting behind each call that waited or was refused: as it was when the
+    /// run began.
+    pub(crate) async fn find_rules(
+        &mut self,
+        agents: &[Agent],
+        operations: &OrgOperations<'_>,
+    ) -> anyhow::Result<()> {
+        let mut sources = operations.rule_sources().await?;
+        for line in &mut self.lines {
+            let ViewLine::Call(call) = line else { continue };
+            let agent = agents.iter().find(|agent| agent.id == call.agent);
+            let (Some(agent), "ask" | "deny") = (agent, call.decision) else { continue };
+            let decided = DecidedCall {
+                agent,
+                tool: &call.tool,
+                decision: &call.verdict,
+                arguments: call.arguments.as_ref().unwrap_or(&Value::Null),
+                approval: call.approval,
+                at: Some(call.at),
+            };
+            let found = sources.find(&decided).await?;
+            call.rule = Some(describe_rule(found.as_ref()));
+        }
+        Ok(())
+    }
+
+    /// Returns the calls that waited or were refused, with the rule that was looked up.
+    pub(crate) fn rules(&self) -> Value {
+        let calls = self.lines.iter().filter_map(|line| match line {
+            ViewLine::Call(call) => Some(call),
+            _ => None,
+        });
+        let stopped = calls.filter(|call| call.rule.is_some());
+        stopped
+            .map(|call| {
+                json!({"run": call.run, "tool": call.tool, "decision": call.decision,
+                    "why": call.why, "approval": call.approval, "rule": call.rule})
+            })
+            .collect()
     }
 
     /// Returns the lines that belong to a run.

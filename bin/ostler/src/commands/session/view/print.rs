@@ -106,6 +106,7 @@ fn call_texts(call: &CallLine, detail: CallDetail) -> Vec<(String, Style, usize)
         (format!("{symbol} {name}"), WARNING, 0),
         (format!("{word}: {}{approval}", call.why), DIM, 2),
     ];
+    texts.extend(call.rule.iter().map(|rule| (format!("rule: {rule}"), DIM, 2)));
     let result = shorten(call.result.as_deref().unwrap_or_default(), MAX_RESULT_WIDTH);
     match call.status {
         None | Some(OutcomeStatus::PendingApproval | OutcomeStatus::Denied) => {}

@@ -2,11 +2,13 @@
 
 use anyhow::bail;
 use ostler_domain::org::Org;
+use ostler_runtime::operations::DecidedCall;
 use ostler_runtime::operations::explain::{SessionScope, fresh_scope, session_scope};
 use ostler_world::unknown_name;
+use serde_json::Value;
 
 use super::ExplainArgs;
-use super::report::{Explanation, ToolReport};
+use super::report::{Explanation, RuleReport, ToolReport};
 use crate::commands::find_org;
 use crate::commands::operator::Operator;
 use crate::commands::session::find::find_session;
@@ -28,7 +30,7 @@ pub(super) async fn explain(args: &ExplainArgs, session: &str) -> anyhow::Result
         }
     };
     let session = format!("{} ({})", explained.session.id, contact_name(&explained.session));
-    Ok(explanation(&explained, Some(session)))
+    explanation(&operator, &explained, Some(session)).await
 }
 
 /// Explains the tools of an agent in a new session.
@@ -36,7 +38,7 @@ pub(super) async fn explain_fresh(args: &ExplainArgs, agent: &str) -> anyhow::Re
     let operator = Operator::open(&args.installation).await?;
     let org = find_org_of(&operator, args.org.as_deref(), agent).await?;
     match fresh_scope(&operator.store, &operator.tools, org.id, agent).await? {
-        Some(explained) => Ok(explanation(&explained, None)),
+        Some(explained) => explanation(&operator, &explained, None).await,
         None => {
             let agents = operator.store.org(org.id).agents().await?;
             let known = agents.iter().map(|agent| agent.slug.as_str());
@@ -67,18 +69,36 @@ async fn find_org_of(operator: &Operator, org: Option<&str>, agent: &str) -> any
     }
 }
 
-fn explanation(explained: &SessionScope, session: Option<String>) -> Explanation {
+async fn explanation(
+    operator: &Operator,
+    explained: &SessionScope,
+    session: Option<String>,
+) -> anyhow::Result<Explanation> {
     let position = explained.agent.position.facing(explained.session.audience());
-    let tools = explained.scope.tools().iter();
-    Explanation {
+    let mut sources = operator.org(&explained.org).rule_sources().await?;
+    let mut tools = Vec::new();
+    for tool in explained.scope.tools() {
+        let mut report = ToolReport::new(tool, &explained.org, |name| explained.verdict(name));
+        let (agent, decision) = (&explained.agent.agent, report.decision());
+        let decided = DecidedCall {
+            agent,
+            tool: report.name(),
+            decision: &decision,
+            arguments: &Value::Null,
+            approval: None,
+            at: None,
+        };
+        let rule = sources.find(&decided).await?;
+        report.set_rule(rule.map(RuleReport::Live));
+        tools.push(report);
+    }
+    Ok(Explanation {
         agent: explained.agent.agent.display_name.clone(),
         org: explained.org.name.clone(),
         session,
         business_layer: position.business_layer,
         guarded_as_business_layer: position.guardrail_layer,
-        tools: tools
-            .map(|tool| ToolReport::new(tool, &explained.org, |name| explained.verdict(name)))
-            .collect(),
+        tools,
         unavailable: explained.unavailable.clone(),
-    }
+    })
 }

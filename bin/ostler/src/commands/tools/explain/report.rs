@@ -2,17 +2,22 @@
 
 use anstyle::Style;
 use anyhow::bail;
-use ostler_domain::gate::GateDecision;
+use ostler_domain::gate::{DenyReason, GateDecision};
 use ostler_domain::org::Org;
 use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::scope::ScopedTool;
 use ostler_domain::scope::removal::{PolicyLayer, Removal, ScopeStage};
 use ostler_domain::tool::ToolSpec;
 use ostler_engine::tool::UnavailableTool;
+use ostler_runtime::operations::RuleSource;
 use ostler_world::unknown_name;
 use serde::Serialize;
 
-use crate::screen::{Cell, DIM, GOOD, HEADER, WARNING, print_fields, print_paragraph, print_rows};
+use crate::commands::rule_view::{describe_rule, past_calls};
+use crate::screen::{
+    Cell, DIM, GOOD, HEADER, NextCommand, WARNING, print_fields, print_next, print_paragraph,
+    print_rows,
+};
 
 /// Every tool with the decision on it, for an agent in a session.
 #[derive(Serialize)]
@@ -35,6 +40,34 @@ pub(super) struct ToolReport {
     spec: ToolSpec,
     #[serde(flatten)]
     state: ToolState,
+    /// The setting that the tool was removed by, or that its calls wait or are refused for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    setting: Option<RuleReport>,
+}
+
+/// A setting behind a decision, from an installation or from a file.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum RuleReport {
+    Live(RuleSource),
+    /// In a world file, where nothing has been set yet.
+    File {
+        resource: String,
+        field: &'static str,
+        place: Option<String>,
+    },
+}
+
+impl RuleReport {
+    fn describe(&self) -> String {
+        match self {
+            Self::Live(rule) => describe_rule(Some(rule)),
+            Self::File { resource, field, place } => {
+                let place = place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
+                format!("{field} of {resource}{place}")
+            }
+        }
+    }
 }
 
 /// The decision on a tool. `why` is for people, the other fields are for programs.
@@ -57,7 +90,26 @@ impl ToolReport {
             None => active(verdict(spec.name.as_str())),
             Some(removal) => removed(org, removal),
         };
-        Self { spec, state }
+        Self { spec, state, setting: None }
+    }
+
+    /// Returns the name of the tool.
+    pub(super) fn name(&self) -> &str {
+        self.spec.name.as_str()
+    }
+
+    /// Returns the decision on a call now: a tool that was removed is refused.
+    pub(super) fn decision(&self) -> GateDecision {
+        match &self.state {
+            ToolState::Active { verdict, .. } => verdict.clone(),
+            ToolState::Removed { removal, .. } => {
+                GateDecision::Deny(DenyReason::OutOfScope(removal.clone()))
+            }
+        }
+    }
+
+    pub(super) fn set_rule(&mut self, setting: Option<RuleReport>) {
+        self.setting = setting;
     }
 }
 
@@ -162,6 +214,7 @@ impl Explanation {
             removed.len(),
             active.len()
         );
+        print_paragraph("--tool TOOL shows the setting behind a decision and who set it", DIM);
     }
 
     /// Prints the stages that a tool passed, and the one that removed it.
@@ -191,7 +244,18 @@ impl Explanation {
                     [stage.name().into(), Cell::styled(format!("removed: {removal}"), WARNING)]
                 }
             });
+            if let Some(setting) = &tool.setting {
+                rows.push(["rule".into(), setting.describe().into()]);
+            }
+            if let Some(RuleReport::Live(rule)) = &tool.setting {
+                rows.push(["past calls".into(), past_calls(rule).into()]);
+            }
             print_fields(&rows);
+            if let Some(RuleReport::Live(RuleSource { allow_with: Some(command), .. })) =
+                &tool.setting
+            {
+                print_next([NextCommand::new(command.clone(), "the smallest change")]);
+            }
         }
     }
 }

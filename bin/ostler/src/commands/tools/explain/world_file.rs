@@ -1,8 +1,10 @@
 //! The tools of an agent in a world file.
 
 use anyhow::anyhow;
+use ostler_domain::agent::Agent;
 use ostler_domain::channel::Channel;
-use ostler_domain::gate::{GateFacts, GateRules, decide};
+use ostler_domain::gate::setting::{DecidingSetting, SettingHolder};
+use ostler_domain::gate::{GateDecision, GateFacts, GateRules, decide};
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::{SessionBudget, TurnBudget};
 use ostler_domain::org::Org;
@@ -12,8 +14,8 @@ use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::{Trust, catalogue};
 use ostler_engine::tool::UnavailableTool;
 
-use super::report::{Explanation, ToolReport};
-use ostler_world::unknown_name;
+use super::report::{Explanation, RuleReport, ToolReport};
+use ostler_world::{Address, Kind, unknown_name};
 
 use crate::tool_set::built_in_names;
 use crate::world::{OrgToolSettings, World, WorldAgent, WorldSession};
@@ -56,9 +58,30 @@ pub(super) fn explain(
         session: session.map(|session| session.name.clone()),
         business_layer: agent.position.business_layer,
         guarded_as_business_layer: agent.position.guardrail_layer_for(audience),
-        tools: tools.map(|tool| ToolReport::new(tool, org, |name| decide(name, &facts))).collect(),
+        tools: tools
+            .map(|tool| {
+                let mut report = ToolReport::new(tool, org, |name| decide(name, &facts));
+                report.set_rule(rule(world, org, &agent.agent, &report.decision()));
+                report
+            })
+            .collect(),
         unavailable,
     })
+}
+
+/// Returns the setting behind a decision, with its place in the file.
+fn rule(world: &World, org: &Org, agent: &Agent, decision: &GateDecision) -> Option<RuleReport> {
+    let setting = DecidingSetting::of(decision)?;
+    let address = match setting.holder {
+        SettingHolder::Platform => Address::of_platform(),
+        SettingHolder::Org => Address::of_org(&org.slug),
+        SettingHolder::Agent => {
+            Address { org: org.slug.clone(), kind: Kind::Agent, name: agent.slug.clone() }
+        }
+    };
+    let field = setting.field.path();
+    let place = world.files.place_of(&address, field);
+    Some(RuleReport::File { resource: address.to_string(), field, place })
 }
 
 /// Splits the tools of a scope into those that this program or the org has, and those that
