@@ -51,6 +51,22 @@ impl Client<'_> {
         (status.expect("a status"), serde_json::from_str(body).unwrap_or_default())
     }
 
+    /// Begins an event stream, and returns it with its status.
+    fn follow(&self, path: &str) -> (TcpStream, String) {
+        let mut stream = TcpStream::connect(&self.server.address).expect("it listens");
+        write!(
+            stream,
+            "GET /v1/orgs/bella/threads{path}/events HTTP/1.1\r\nHost: test\r\n\
+             Authorization: Bearer {}\r\n\r\n",
+            self.key
+        )
+        .expect("sent");
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).expect("a status");
+        let status = String::from_utf8_lossy(&start).split(' ').nth(1).map(str::to_owned);
+        (stream, status.expect("a status"))
+    }
+
     fn get(&self, path: &str) -> Value {
         let (status, body) = self.send("GET", path, &Value::Null);
         assert_eq!(status, 200, "{path}: {body}");
@@ -126,6 +142,26 @@ fn z01_a_question_of_a_killed_server_is_answered_through_another() {
     assert_eq!(messages["items"].as_array().expect("a list").len(), 4);
     let (status, again) = second.send("POST", &answers, &answer);
     assert_eq!((status, &again["code"]), (409, &json!("not_now")), "an answer is used once");
+}
+
+/// Z03: a caller has a limited number of event streams; one that ends makes room.
+#[test]
+fn z03_a_caller_has_at_most_32_event_streams() {
+    let (demo, key) = installation("");
+    let server = RunningServer::start(&demo.home());
+    let client = Client { server: &server, key: &key };
+    let thread = client.post("", &json!({}));
+    let path = format!("/{}", thread["id"].as_str().expect("an id"));
+    let mut streams: Vec<_> = (0..32).map(|_| client.follow(&path)).collect();
+    assert!(streams.iter().all(|(_, status)| status == "200"));
+    assert_eq!(client.follow(&path).1, "429");
+    let other = demo.run(&["key", "create", "other", "--org", "bella"]).trim().to_owned();
+    let second = Client { server: &server, key: &other };
+    let thread = second.post("", &json!({}));
+    let own = format!("/{}", thread["id"].as_str().expect("an id"));
+    assert_eq!(second.follow(&own).1, "200", "another caller is not concerned");
+    streams.pop();
+    wait_for("room", || (client.follow(&path).1 == "200").then_some(()));
 }
 
 /// K02: the installation names the folder that agents work in, and the prompts of modes.

@@ -5,6 +5,7 @@
 
 mod registry;
 mod slot;
+mod streams;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use ostler_harness::Harness;
 
 pub(crate) use registry::LiveThreads;
 pub(crate) use slot::LiveThread;
+pub(crate) use streams::OpenStream;
 
 /// The owner of threads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,6 +41,8 @@ pub struct ThreadOptions {
     pub max_per_org: usize,
     /// How many threads are open at the same time.
     pub max_in_all: usize,
+    /// How many event streams of threads an owner has open at the same time.
+    pub max_streams_per_owner: usize,
 }
 
 impl ThreadOptions {
@@ -49,6 +53,7 @@ impl ThreadOptions {
             idle_timeout: Duration::from_secs(10 * 60),
             max_per_org: 500,
             max_in_all: 5_000,
+            max_streams_per_owner: 32,
         }
     }
 }

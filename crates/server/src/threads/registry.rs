@@ -10,7 +10,8 @@ use ostler_harness::Harness;
 use tokio::sync::watch;
 
 use super::slot::Slot;
-use super::{LiveThread, ThreadOptions, ThreadOwner};
+use super::streams::OwnerStreams;
+use super::{LiveThread, OpenStream, ThreadOptions, ThreadOwner};
 use crate::error::{ApiError, Result};
 
 /// How long turns that are at work may take after shutdown began.
@@ -27,6 +28,7 @@ pub(crate) struct LiveThreads(Arc<Inner>);
 struct Inner {
     options: ThreadOptions,
     slots: Mutex<Slots>,
+    streams: OwnerStreams,
     /// Counts openings and closings; streams look again when it changes.
     generation: watch::Sender<u64>,
 }
@@ -40,11 +42,17 @@ impl std::fmt::Debug for LiveThreads {
 impl LiveThreads {
     pub(crate) fn new(options: ThreadOptions) -> Self {
         let (slots, generation) = (Mutex::default(), watch::Sender::new(0));
-        Self(Arc::new(Inner { options, slots, generation }))
+        let streams = OwnerStreams::default();
+        Self(Arc::new(Inner { options, slots, streams, generation }))
     }
 
     fn slots(&self) -> MutexGuard<'_, Slots> {
         self.0.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts an event stream of an owner. Fails if the owner has too many of them.
+    pub(crate) fn open_stream(&self, owner: &ThreadOwner) -> Result<OpenStream> {
+        self.0.streams.open(owner, self.0.options.max_streams_per_owner)
     }
 
     /// Returns a receiver that changes when threads are opened and closed.

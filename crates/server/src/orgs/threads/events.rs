@@ -26,7 +26,7 @@ use crate::error::{ApiError, Result};
 use crate::events::LAST_EVENT_ID;
 use crate::server::Server;
 use crate::stream::{self, Disconnected, EventSink};
-use crate::threads::{LiveThread, ThreadOwner};
+use crate::threads::{LiveThread, OpenStream, ThreadOwner};
 
 /// Bounds of the polling delay, which doubles while nothing happens.
 const MIN_DELAY: Duration = Duration::from_millis(25);
@@ -58,7 +58,15 @@ pub(crate) async fn follow(
         Err(error) if error.0.code == ProblemCode::InUse => {}
         Err(other) => return Err(other),
     }
-    let reader = ThreadReader { server: server.clone(), owner, id: thread.id, changes, seen: 0 };
+    let counted = server.threads.open_stream(&owner)?;
+    let reader = ThreadReader {
+        server: server.clone(),
+        owner,
+        id: thread.id,
+        changes,
+        seen: 0,
+        _counted: counted,
+    };
     stream::open(&server, |sink| reader.run(sink, thread, seen))
 }
 
@@ -69,6 +77,8 @@ struct ThreadReader {
     changes: watch::Receiver<u64>,
     /// The number of the last event that was sent.
     seen: i64,
+    /// Counts the stream until it ends.
+    _counted: OpenStream,
 }
 
 type Sent = std::result::Result<(), Disconnected>;
