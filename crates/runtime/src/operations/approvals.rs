@@ -143,10 +143,11 @@ impl OrgOperations<'_> {
         let session = store.session(stored.approval.session).await?;
         let decoded: Session = decode("session", &session.data)?;
         let decision = decision_key(approval);
-        let waits = decoded.pending_decisions.contains(&approval);
-        if (waits && timing == ApprovalTiming::WithAgent)
-            || store.has_pending_entry(session.conversation, &decision).await?
-        {
+        let waits = decoded.pending_decisions.contains(&approval)
+            || store.has_pending_entry(session.conversation, &decision).await?;
+        // A call that waits for the agent can still be made at once.
+        let at_once = timing == ApprovalTiming::AtOnce;
+        if waits && !(at_once && decoded.status == SessionStatus::HandedOff) {
             return Err(OperationError::AlreadyApproved(approval));
         }
         let audit = self.audit_entry("approve", &approval, &json!({"again": true}));
