@@ -3,6 +3,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+mod agentdojo;
 mod agents_on_bus;
 mod approval_outcomes;
 mod approval_takeover;
