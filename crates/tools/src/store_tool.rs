@@ -203,7 +203,8 @@ fn error_outcome(error: &ToolError, tool: &str) -> ToolOutcome {
             | EffectError::OrderNotFound(_)
             | EffectError::ItemNotFound(_)),
         ) => {
-            ToolOutcome::new(OutcomeStatus::Invalid, format!("{}.", capitalize(&error.to_string())))
+            let why = format!("{}.", capitalize(&error.to_string()));
+            ToolOutcome::new(OutcomeStatus::NotFound, why)
         }
         ToolError::Effect(error) => {
             tracing::warn!(tool, error = %error, "store tool failed");

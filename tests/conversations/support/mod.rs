@@ -24,7 +24,7 @@ mod scenario;
 mod tools;
 
 pub(crate) use buses::{Bus, BusPair, on_every_bus};
-pub(crate) use campaign::is_whole_campaign;
+pub(crate) use campaign::{is_whole_campaign, sampled};
 pub(crate) use connected_org::{
     BOT, ConnectedOrg, MAIL, SMS, delivery_options, sent_message, telegram_message,
 };

@@ -22,6 +22,7 @@ mod input;
 mod media;
 mod pipeline;
 pub mod receive;
+mod refusals;
 mod run;
 mod run_context;
 mod side_turn;

@@ -17,6 +17,7 @@ use ostler_store::{
 use serde::Serialize;
 
 use crate::change_audit::{audit_changes, refund_notices};
+use crate::conversation::refusals::refused_calls;
 use crate::conversation::run::Run;
 use crate::conversation::run_context::RunContext;
 use crate::conversation::steps::turn::FinishedTurn;
@@ -76,6 +77,11 @@ pub(crate) async fn run(
         session: run.session.id,
     };
     run.pending.add_event("run", finished);
+    run.pending.side_effects.refusals = run
+        .finished_turns
+        .iter()
+        .flat_map(|turn| refused_calls(turn, &run.session, context.run_id))
+        .collect();
     let session = run.session.to_state();
     let agent = run.session.active_agent();
     let record = RunRecord {
