@@ -26,6 +26,7 @@ mod faults;
 mod first_org;
 mod handoff;
 mod identity;
+mod identity_check;
 mod knowledge;
 mod layers;
 mod notices;

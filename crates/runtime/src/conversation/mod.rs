@@ -25,6 +25,7 @@ pub mod receive;
 mod refusals;
 mod run;
 mod run_context;
+mod sender_proof;
 mod side_turn;
 mod steps;
 mod summary;
