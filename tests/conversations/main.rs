@@ -3,6 +3,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+mod agentdojo;
 mod agents_on_bus;
 mod approval_outcomes;
 mod approval_takeover;
@@ -25,6 +26,7 @@ mod faults;
 mod first_org;
 mod handoff;
 mod identity;
+mod identity_check;
 mod knowledge;
 mod layers;
 mod notices;

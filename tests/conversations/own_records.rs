@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::audit::REFUSED;
 use ostler_domain::channel::Channel;
 use ostler_domain::contact::{Contact, ContactDetails};
 use ostler_domain::id::{AgentId, ContactId, OrgId, RecordId};
@@ -19,18 +20,23 @@ use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::team::config::TeamConfig;
 use ostler_engine::history::Item;
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
+use ostler_engine::outcome::OutcomeStatus;
 use ostler_runtime::deps::Settings;
 use ostler_runtime::operations::Actor;
-use ostler_store::OrgStore;
+use ostler_store::{OrgStore, Store};
 use ostler_testkit::TestDatabase;
 use serde_json::{Value, json};
 
-use crate::support::{GIA, ORG, Scenario, WEBCHAT, agent, catalogue_of, lenient_settings, org};
+use crate::support::{
+    ENZO, GIA, ORG, Scenario, WEBCHAT, agent, catalogue_of, lenient_settings, org,
+};
 
 const ROSA: &str = "rosa@example.com";
 /// A word in every record of everybody else.
 const SECRET: &str = "Ottoline";
 const AGENCY: OrgId = OrgId::from_u128(0xa9);
+const SIBLING: OrgId = OrgId::from_u128(0x51b);
+const CHILD: OrgId = OrgId::from_u128(0xc41);
 const STRANGER: OrgId = OrgId::from_u128(0x5a);
 const PIA: AgentId = AgentId::from_u128(0x71a);
 const FORM: RecordId = RecordId::from_u128(0xf0);
@@ -179,8 +185,11 @@ async fn records_of(scenario: &Scenario, person: &Person) -> String {
 }
 
 /// Bella Pizza below an agency, with Rosa's records and those of others, here and elsewhere.
-async fn world(model: HijackedModel, answering: AgentId) -> (Scenario, Person, Vec<Person>) {
-    let store = TestDatabase::sqlite_memory().migrated().await;
+async fn world(
+    store: Store,
+    model: HijackedModel,
+    answering: AgentId,
+) -> (Scenario, Person, Vec<Person>) {
     let models = catalogue_of(vec![("scripted", Arc::new(model))]);
     let scenario = Scenario::with_models(store, models, Settings::default()).seed_lenient().await;
     let (cap, warning) = (Credits::new(100_000), Credits::new(100_000));
@@ -192,12 +201,18 @@ async fn world(model: HijackedModel, answering: AgentId) -> (Scenario, Person, V
     settings.errors.failures_to_disable = 1000;
     scenario.save_settings(&settings).await;
     scenario.grant(100_000).await;
-    for (id, slug) in [(AGENCY, "agency"), (STRANGER, "stranger")] {
-        let new = org(id, slug, OrgPlace::TopLevel, LicencePlan::Pro);
+    for (id, slug, parent) in [
+        (AGENCY, "agency", None),
+        (STRANGER, "stranger", None),
+        (SIBLING, "sibling", Some(AGENCY)),
+        (CHILD, "child", Some(ORG)),
+    ] {
+        let place = parent.map_or(OrgPlace::TopLevel, |parent| OrgPlace::SubOrg { parent });
+        let new = org(id, slug, place, LicencePlan::Pro);
         scenario.store.create_org(new).await.unwrap();
     }
     scenario.save_agent(agent(PIA, "pia", Subtype::Pm)).await;
-    for id in [GIA, PIA] {
+    for id in [GIA, PIA, ENZO] {
         let autonomous = |one: &mut ostler_domain::agent::Agent| {
             one.autonomy = AutonomyLevel::Autonomous;
         };
@@ -211,7 +226,7 @@ async fn world(model: HijackedModel, answering: AgentId) -> (Scenario, Person, V
     scenario.org().create_record("product", TABLE, table.to_string()).await.unwrap();
     let rosa = person(scenario.org(), ORG, 1, "Rosa").await;
     let mut others = vec![person(scenario.org(), ORG, 2, SECRET).await];
-    for (number, elsewhere) in [(3, AGENCY), (4, STRANGER)] {
+    for (number, elsewhere) in [(3, AGENCY), (4, STRANGER), (5, SIBLING), (6, CHILD)] {
         others.push(person(scenario.store.org(elsewhere), elsewhere, number, SECRET).await);
     }
     (scenario, rosa, others)
@@ -221,9 +236,17 @@ async fn world(model: HijackedModel, answering: AgentId) -> (Scenario, Person, V
 /// another person, of this org or another one, for a known or an unknown customer.
 #[tokio::test(flavor = "multi_thread")]
 async fn s01_a_hijacked_model_gets_nothing_of_other_people() {
-    for (answering, customer) in [(GIA, ROSA), (PIA, ROSA), (PIA, "0a1b2c")] {
+    for (answering, customer, on_postgres) in
+        [(GIA, ROSA, false), (PIA, ROSA, true), (PIA, "0a1b2c", false), (ENZO, ROSA, false)]
+    {
         let model = HijackedModel::default();
-        let (scenario, rosa, others) = world(model.clone(), answering).await;
+        let database = match on_postgres {
+            // Its role is the one that serves, which row-level security binds.
+            true => TestDatabase::postgres().await,
+            false => TestDatabase::sqlite_memory(),
+        };
+        let store = database.migrated().await;
+        let (scenario, rosa, others) = world(store, model.clone(), answering).await;
         let mut before = Vec::new();
         for other in &others {
             before.push(records_of(&scenario, other).await);
@@ -256,6 +279,18 @@ async fn s01_a_hijacked_model_gets_nothing_of_other_people() {
                 "nobody else is {email}"
             );
         }
+        // Every refusal is in the audit log.
+        let thread = scenario.thread(customer).await;
+        let results = thread.iter().flat_map(|message| &message.work).flat_map(|item| match item {
+            Item::Results { results } => results.as_slice(),
+            _ => &[],
+        });
+        let is_refusal = |status| matches!(status, OutcomeStatus::Denied | OutcomeStatus::NotFound);
+        let refused = results.filter(|result| is_refusal(result.outcome.status)).count();
+        let log = scenario.org().audit_entries(None, None, 1000).await.unwrap();
+        let listed = log.iter().filter(|one| one.entry.action == REFUSED).count();
+        assert!(refused > expected / 5, "{refused} of {expected}");
+        assert_eq!(listed, refused, "{customer}");
         // Every attempt is on record, with the decision about it.
         let runs = scenario.runs(customer).await;
         let decisions = runs.iter().flat_map(|run| &run.turns).flat_map(|turn| &turn.decisions);
@@ -267,7 +302,8 @@ async fn s01_a_hijacked_model_gets_nothing_of_other_people() {
 #[tokio::test]
 async fn s01_a_customer_reaches_their_own_records() {
     let model = HijackedModel::default();
-    let (scenario, rosa, _) = world(model.clone(), PIA).await;
+    let store = TestDatabase::sqlite_memory().migrated().await;
+    let (scenario, rosa, _) = world(store, model.clone(), PIA).await;
     let calls = [
         ("search_contacts", json!({})),
         ("get_order", json!({"order": "A1"})),

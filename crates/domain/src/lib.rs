@@ -63,6 +63,7 @@ mod graph;
 pub mod hierarchy;
 pub mod human;
 pub mod id;
+pub mod identity_check;
 pub mod knowledge;
 pub mod memory;
 pub mod message;

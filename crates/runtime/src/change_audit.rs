@@ -112,6 +112,13 @@ async fn describe(store: OrgStore<'_>, change: &RecordChange) -> Result<Describe
                 after: json!(new),
             }
         }
+        RecordChange::LinkIdentifier { contact: id, channel, .. } => Described {
+            verb: "link",
+            kind: contact(),
+            subject: id.to_string(),
+            before: Value::Null,
+            after: json!({"channel": channel}),
+        },
         // A deleted person is not kept in the log.
         RecordChange::DeleteContact { id, .. } => Described {
             verb: "delete",

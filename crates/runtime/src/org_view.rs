@@ -122,8 +122,10 @@ impl OrgView {
         };
         let mut all = agents.iter().chain(&platform_agent);
         let platform_pays = all.any(|one| one.agent.protection != Protection::Open);
-        let payment_provider = settings.payment_provider.clone();
-        let definitions = Arc::new(OrgToolDefinitions { payment_provider, ..config.tools });
+        let (payment_provider, identity_check) =
+            (settings.payment_provider.clone(), settings.identity_check.clone());
+        let definitions = OrgToolDefinitions { payment_provider, identity_check, ..config.tools };
+        let definitions = Arc::new(definitions);
         let org_tools = toolbox.org_tools(id, &definitions).await;
         let (tools, unavailable_tools) = merge_tools(&toolbox.built_in, &org_tools);
         Ok(Self {

@@ -42,6 +42,7 @@ mod events;
 mod health;
 mod idempotency;
 mod orgs;
+mod refusals;
 mod routes;
 pub mod server;
 mod stream;

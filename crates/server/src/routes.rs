@@ -17,7 +17,7 @@ use crate::orgs::{
     approvals, credits, dead_letters, escalations, knowledge, notices, sessions, unknown_outcomes,
 };
 use crate::server::Server;
-use crate::{caller, chat, events, health, idempotency, webhooks};
+use crate::{caller, chat, events, health, idempotency, refusals, webhooks};
 
 /// Time for a request including its body. Streams continue after it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -55,6 +55,7 @@ fn api_routes(server: &Server) -> Router<Server> {
         .route("/events", get(events::follow))
         .nest("/orgs/{org}", org_routes().merge(thread_routes()))
         .layer(middleware::from_fn_with_state(server.clone(), idempotency::run_once))
+        .layer(middleware::from_fn_with_state(server.clone(), refusals::audit))
         .layer(middleware::from_fn(run_to_end))
         .layer(middleware::from_fn_with_state(server.clone(), caller::authenticate))
 }

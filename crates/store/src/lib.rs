@@ -135,6 +135,7 @@ pub use tenancy::org_tools::StoredOrgTool;
 pub use tenancy::people::MemberAccount;
 pub use tenancy::platform_setup::{PlatformParts, PlatformSetup};
 pub use tenancy::policies::PolicyVersion;
+pub use tenancy::refusals::RefusedRequest;
 pub use tenancy::users::{Membership, User, UserAccount};
 pub use threads::commit::{JournalEntry, JournalKind, ThreadCommit, ThreadEvents};
 pub use threads::lease::{ThreadClaim, ThreadLease};

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use ostler_domain::contact::Contact;
 use ostler_domain::id::ContactId;
+use ostler_domain::identity_check::{PROVEN_CONTACT, ProvenContact};
 use ostler_domain::tool::{Audience, ToolSpec};
 use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_engine::tool::{DEFAULT_MAX_OUTPUT, Tool, ToolContext, ToolDefinition, ToolReply};
 use ostler_store::{OrgStore, Store};
 use schemars::JsonSchema;
+use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -61,12 +63,19 @@ impl From<ostler_store::StoreError> for ToolError {
 pub(crate) struct CallContext<'c> {
     pub(crate) overlay: StoreOverlay<'c>,
     pub(crate) tool_context: &'c ToolContext,
+    /// The known person of the conversation, also if they have proven it in this turn.
+    pub(crate) contact: Option<ContactId>,
 }
 
 impl<'c> CallContext<'c> {
     async fn open(store: &'c Store, tool_context: &'c ToolContext) -> Result<Self, EffectError> {
         let mut overlay = StoreOverlay::new(store.org(tool_context.org));
+        let mut contact = tool_context.contact;
         for effect in tool_context.pending.iter() {
+            if effect.kind == PROVEN_CONTACT {
+                let proven = ProvenContact::deserialize(&effect.data).ok();
+                contact = proven.map(|proven| proven.contact).or(contact);
+            }
             let Ok(effect) = StoreEffect::try_from(effect) else { continue };
             match overlay.apply_effect(&effect).await {
                 // The commit of the turn meets the same conflict and handles it.
@@ -74,13 +83,13 @@ impl<'c> CallContext<'c> {
                 other => other?,
             }
         }
-        Ok(Self { overlay, tool_context })
+        Ok(Self { overlay, tool_context, contact })
     }
 
     /// Returns whether a personal record of this contact may be shown and changed here; see
     /// [`Audience::may_access`](ostler_domain::tool::Audience::may_access).
     pub(crate) fn may_access(&self, owner: Option<ContactId>) -> bool {
-        self.tool_context.audience.may_access(owner, self.tool_context.contact)
+        self.tool_context.audience.may_access(owner, self.contact)
     }
 
     /// Returns whether a booking may be made for this contact: one that may be accessed, or
@@ -203,7 +212,8 @@ fn error_outcome(error: &ToolError, tool: &str) -> ToolOutcome {
             | EffectError::OrderNotFound(_)
             | EffectError::ItemNotFound(_)),
         ) => {
-            ToolOutcome::new(OutcomeStatus::Invalid, format!("{}.", capitalize(&error.to_string())))
+            let why = format!("{}.", capitalize(&error.to_string()));
+            ToolOutcome::new(OutcomeStatus::NotFound, why)
         }
         ToolError::Effect(error) => {
             tracing::warn!(tool, error = %error, "store tool failed");

@@ -11,8 +11,10 @@
 //! | `mcp_server` | an MCP server over HTTP |
 //! | `connected_org` | an org on Telegram, SMS and e-mail, with delivery and webhooks |
 //! | `buses` | two connections to one bus |
+//! | `campaign` | how much of a long campaign a test runs |
 
 mod buses;
+mod campaign;
 mod connected_org;
 mod inspect;
 mod mcp_server;
@@ -22,6 +24,7 @@ mod scenario;
 mod tools;
 
 pub(crate) use buses::{Bus, BusPair, on_every_bus};
+pub(crate) use campaign::{is_whole_campaign, sampled};
 pub(crate) use connected_org::{
     BOT, ConnectedOrg, MAIL, SMS, delivery_options, sent_message, telegram_message,
 };

@@ -16,6 +16,7 @@ mod data;
 mod demo;
 mod docs;
 mod doctor;
+mod foreign_ids;
 mod init;
 mod invalid_world;
 mod knowledge;

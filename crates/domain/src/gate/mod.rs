@@ -8,6 +8,9 @@
 //!   forbidden tool into one that a person may approve.
 //! - Control tools (ask, plan, hand over, escalate) need only the scope: neither
 //!   failures nor an empty budget take the way to a person away.
+//! - After content from outside was read, a person decides on calls that cannot be undone, and
+//!   in a conversation also on calls that act outside of it: in another system, or on agents,
+//!   settings and organizations. Who wrote that content must not act through the agent.
 //! - A refusal has a text for the model without figures and rules, since an agent
 //!   may repeat to a customer what it reads.
 
@@ -35,6 +38,8 @@ use permission::{PermissionPolicy, PermissionQuery, PermissionSource, Permission
 pub enum GateRules<'a> {
     /// A customer's conversation: the agent's autonomy level.
     Conversation(AutonomyLevel),
+    /// A call that the author of a workflow has written, by an agent with this autonomy level.
+    WorkflowCall(AutonomyLevel),
     /// An interactive harness: the user's permissions.
     Interactive(&'a dyn Permissions),
     /// Both; the stricter decision counts.
@@ -93,7 +98,8 @@ pub enum AllowReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskReason {
-    /// The turn has read content from outside and the tool is destructive.
+    /// The turn has read content from outside, and the call cannot be undone or acts outside
+    /// of the conversation.
     Untrusted,
     /// The turn has read private or outside content, and the tool calls a host that is not on
     /// the org's list.
@@ -142,7 +148,7 @@ pub fn decide(tool: &str, facts: &GateFacts<'_>) -> GateDecision {
         // A call that would be refused anyway never asks for approval.
         if matches!(decision, GateDecision::Deny(_)) {
             decision
-        } else if facts.trust == Trust::Untrusted && spec.risk == Risk::Destructive {
+        } else if facts.trust == Trust::Untrusted && is_guarded(spec, facts.rules) {
             GateDecision::Ask(AskReason::Untrusted)
         } else if calls_unlisted_host(spec, facts) {
             GateDecision::Ask(AskReason::UnlistedHost)
@@ -150,6 +156,20 @@ pub fn decide(tool: &str, facts: &GateFacts<'_>) -> GateDecision {
             GateDecision::Ask(AskReason::ApprovalList)
         } else {
             decision
+        }
+    }
+}
+
+/// Returns whether a call needs a person once content from outside was read. Users of an
+/// interactive harness and authors of workflows have said themselves which calls run, as far
+/// as these can be undone.
+const fn is_guarded(spec: &ToolSpec, rules: GateRules<'_>) -> bool {
+    let proposal = matches!(spec.role, ToolRole::Proposal);
+    match (spec.risk, rules) {
+        (Risk::Destructive, _) => true,
+        (Risk::Read, _) | (_, GateRules::Interactive(_) | GateRules::WorkflowCall(_)) => false,
+        (Risk::Write, GateRules::Conversation(_) | GateRules::Both(..)) => {
+            !proposal && spec.acts_outside()
         }
     }
 }
@@ -202,7 +222,9 @@ fn decide_by_rules(spec: &ToolSpec, facts: &GateFacts<'_>) -> GateDecision {
     let query =
         PermissionQuery { tool: &spec.name, category: spec.category, arguments: facts.arguments };
     match facts.rules {
-        GateRules::Conversation(level) => decide_by_autonomy(level, spec),
+        GateRules::Conversation(level) | GateRules::WorkflowCall(level) => {
+            decide_by_autonomy(level, spec)
+        }
         GateRules::Interactive(permissions) => decide_by_permission(query, permissions),
         GateRules::Both(level, permissions) => {
             stricter(decide_by_autonomy(level, spec), decide_by_permission(query, permissions))
@@ -277,9 +299,7 @@ impl fmt::Display for GateDecision {
             Self::Allow(AllowReason::ControlTool) => f.write_str("control tool"),
             Self::Allow(AllowReason::Proposal) => f.write_str("a person decides on the proposal"),
             Self::Allow(AllowReason::Approved) => f.write_str("approved by a person"),
-            Self::Ask(AskReason::Untrusted) => {
-                f.write_str("destructive, after reading content from outside")
-            }
+            Self::Ask(AskReason::Untrusted) => f.write_str("after reading content from outside"),
             Self::Ask(AskReason::UnlistedHost) => {
                 f.write_str("a host outside the org's list, after reading private content")
             }

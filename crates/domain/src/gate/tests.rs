@@ -335,6 +335,43 @@ fn z10_destructive_tools_ask_after_untrusted_content() {
     assert_eq!(decide("refund_payment", &facts), ask);
 }
 
+/// S16, Z10: after reading content from outside, a call that acts outside of the conversation
+/// asks; reads, the customer's own records, proposals, and what a user or the author of a
+/// workflow has allowed, are decided as before.
+#[test]
+fn s16_calls_that_act_outside_ask_after_untrusted_content() {
+    let mut case = case();
+    let (rules, grants) = (PermissionRules::default(), SessionGrants::default());
+    let yolo = PermissionFacts { yolo: true, rules: &rules, grants: &grants };
+    let conversation = GateRules::Conversation(Autonomous);
+    let (step, both) = (GateRules::WorkflowCall(Autonomous), GateRules::Both(Autonomous, &yolo));
+    let interactive = GateRules::Interactive(&yolo);
+    for (tool, rules, asks) in [
+        ("send_email", conversation, true),
+        ("send_email", both, true),
+        ("send_email", step, false),
+        ("send_email", interactive, false),
+        ("update_agent", conversation, true),
+        ("instruct_agent", conversation, true),
+        ("create_client_org", conversation, true),
+        ("deploy_telegram_bot", conversation, true),
+        ("delete_contact", step, true),
+        ("delete_contact", interactive, true),
+        ("search_unsplash_images", conversation, false),
+        ("create_booking", conversation, false),
+        ("update_contact", conversation, false),
+        ("propose_soul_update", conversation, false),
+        ("escalate_to_human", conversation, false),
+    ] {
+        for trust in [Trust::Trusted, Trust::Private, Trust::Untrusted] {
+            case.trust = trust;
+            let decision = decide(tool, &case.facts(rules));
+            let asked = decision == GateDecision::Ask(AskReason::Untrusted);
+            assert_eq!(asked, asks && trust == Trust::Untrusted, "{tool} {trust:?} {rules:?}");
+        }
+    }
+}
+
 /// M12, M14: the permission chain decides, and yolo stays inside the scope.
 #[test]
 fn m12_m14_permissions_apply_inside_the_scope() {

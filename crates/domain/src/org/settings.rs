@@ -11,6 +11,7 @@ use crate::channel::Channel;
 use crate::gate::approval;
 use crate::human::triggers::TriggerSettings;
 use crate::id::BindingId;
+use crate::identity_check::IdentityCheck;
 use crate::money::caps::SessionBudget;
 use crate::notice::preferences::{NoticeDestination, NoticePreferences, NoticeTopic};
 use crate::session::errors::ErrorPolicy;
@@ -54,6 +55,10 @@ pub struct OrgSettings {
     /// content; `*` for all.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub web_hosts: BTreeSet<String>,
+    /// How customers prove who they are where their channel does not tell. Without it, only
+    /// the channel proves anybody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity_check: Option<IdentityCheck>,
     /// The models of agents that name none, in order of preference. Without any, the default
     /// of the installation is used.
     #[serde(skip_serializing_if = "Vec::is_empty")]

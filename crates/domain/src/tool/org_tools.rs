@@ -3,6 +3,7 @@
 use super::http::HttpTool;
 use super::mcp::McpServer;
 use super::{ToolName, ToolProblem};
+use crate::identity_check::IdentityCheck;
 
 /// The most HTTP tools and MCP servers of an org, together.
 pub const MAX_ORG_TOOLS: usize = 100;
@@ -72,12 +73,17 @@ pub struct OrgToolDefinitions {
     pub mcp: Vec<McpServer>,
     /// The tool that makes refunds, from the org's settings.
     pub payment_provider: Option<ToolName>,
+    /// How customers prove who they are, from the org's settings.
+    pub identity_check: Option<IdentityCheck>,
 }
 
 impl OrgToolDefinitions {
     /// Returns whether there is nothing.
     pub const fn is_empty(&self) -> bool {
-        self.http.is_empty() && self.mcp.is_empty() && self.payment_provider.is_none()
+        self.http.is_empty()
+            && self.mcp.is_empty()
+            && self.payment_provider.is_none()
+            && self.identity_check.is_none()
     }
 }
 

@@ -72,6 +72,14 @@ impl ToolSpec {
         }
     }
 
+    /// Returns whether a call has its effect outside of the conversation: in another system, or
+    /// on agents, settings and organizations.
+    pub const fn acts_outside(&self) -> bool {
+        use ToolGroup::{Agency, Management, Outreach, PlatformAdmin};
+        matches!(self.reach, Reach::External)
+            || matches!(self.group, Agency | Management | Outreach | PlatformAdmin)
+    }
+
     /// Marks the tool as losing or moving something for good.
     #[must_use]
     pub fn destructive(self) -> Self {

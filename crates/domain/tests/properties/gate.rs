@@ -341,6 +341,25 @@ fn z10_after_untrusted_content_a_destructive_call_asks() {
     });
 }
 
+/// S16, Z10: once a turn of a conversation has read content from outside, it changes nothing
+/// outside of the conversation without a person.
+#[test]
+fn s16_after_untrusted_content_nothing_acts_outside_unasked() {
+    check(150, &cases(), |case| {
+        let case = Case { trust: Trust::Untrusted, ..case };
+        let acts = |tool: &&ToolSpec| {
+            tool.role == ToolRole::Ordinary && tool.risk != Risk::Read && tool.acts_outside()
+        };
+        for tool in case.scope.active().filter(acts) {
+            for kind in [RulesKind::Conversation, RulesKind::Both] {
+                let decision = case.decide(kind, &tool.name);
+                prop_assert!(strictness(&decision) > 0, "{}: {:?}", tool.name, decision);
+            }
+        }
+        Ok(())
+    });
+}
+
 /// Z10: content from outside never makes the gate laxer.
 #[test]
 fn z10_untrusted_content_never_makes_the_gate_laxer() {

@@ -130,6 +130,7 @@ async fn prepare_turn<'c>(
     )
     .await?;
     run.trace.finish(timer);
+    run.is_sender_proven = steps::context::is_sender_proven(input);
     if let Some(outcome) = steps::messages::rate_limited(context, run, &rate) {
         return Ok(PreparedTurn::Stopped(outcome));
     }

@@ -29,6 +29,8 @@ pub(crate) struct Run {
     /// Whether an agent works while a person has the conversation: nothing is said to the
     /// customer then.
     pub(crate) is_silent: bool,
+    /// Whether the run answers messages, and the channel proves who sent each of them.
+    pub(crate) is_sender_proven: bool,
 }
 
 impl Run {
@@ -48,6 +50,7 @@ impl Run {
             previous_session: None,
             reply_route,
             is_silent: false,
+            is_sender_proven: false,
         }
     }
 

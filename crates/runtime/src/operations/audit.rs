@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use ostler_domain::audit::AuditActor;
+use ostler_domain::audit::{AuditActor, REFUSED};
 use ostler_domain::contact::normalize_email;
 use ostler_domain::id::{AgentId, AuditId, UserId};
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::session::key::Peer;
-use ostler_store::{AuditEntry, AuditFilter, StoreError};
+use ostler_store::{AuditEntry, AuditFilter, RefusedRequest, StoreError};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{OrgOperations, Result};
+use crate::ids::fresh;
 use crate::records::decode;
 use crate::records::session::Session;
 
@@ -48,6 +49,17 @@ impl NamedAuditEntry {
 }
 
 impl OrgOperations<'_> {
+    /// Records that a request of the actor was refused. The log of this org has it, which is
+    /// the actor's own, whatever the request was about.
+    pub async fn audit_refusal(&self, subject: &str, request: &Value) -> Result<()> {
+        let refused = RefusedRequest {
+            entry: self.audit_entry(REFUSED, &subject, request),
+            source: self.actor.user_id().to_string(),
+            limit_entry: fresh(AuditId::from_u128),
+        };
+        Ok(self.inner().store.org(self.org).audit_refusal(refused).await?)
+    }
+
     /// Returns the audit entries that a filter selects, newest first. `before` is the last
     /// one of the page before.
     pub async fn audit(

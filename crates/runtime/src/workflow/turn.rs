@@ -4,13 +4,17 @@
 use std::sync::Arc;
 
 use ostler_domain::channel::Channel;
+use ostler_domain::gate::GateRules;
 use ostler_domain::money::Credits;
 use ostler_domain::session::errors::ErrorState;
+use ostler_domain::time::Timestamp;
 use ostler_domain::tool::Audience;
 use ostler_engine::driver::{Driver, TurnContext, TurnHandle, command_channel};
 use ostler_engine::history::Item;
 use ostler_engine::tool::ToolSet;
-use ostler_engine::turn::{ApprovalMode, Input, LoadError, NewTurn, Turn, TurnLimits, TurnOutput};
+use ostler_engine::turn::{
+    ApprovalMode, Input, LoadError, NewTurn, Turn, TurnLimits, TurnOutput, TurnRules,
+};
 use ostler_store::{StoreError, WorkflowLease};
 
 use super::checkpoint::StepCheckpoint;
@@ -67,7 +71,7 @@ pub(super) async fn run(
         Ok(funds) => funds,
         Err(reason) => return Ok(StepResult::failed(reason, false)),
     };
-    let rules = harness.rules(services.deps.clock.now());
+    let rules = rules(&harness, &job, services.deps.clock.now());
     let mut turn = match stored_turn {
         Some(mut turn) => {
             // The turn may have waited long; a finished one ignores the budget.
@@ -114,6 +118,17 @@ fn harness<'v>(
         harness.limits.max_steps = 2;
     }
     harness
+}
+
+/// Returns the rules of the step's turn.
+fn rules<'h>(harness: &'h AgentHarness<'_>, job: &StepJob, now: Timestamp) -> TurnRules<'h> {
+    let mut rules = harness.rules(now);
+    if let (StepAction::Call { .. }, GateRules::Conversation(level)) =
+        (&job.action, rules.authority)
+    {
+        rules.authority = GateRules::WorkflowCall(level);
+    }
+    rules
 }
 
 /// The system prompt and the opening message.

@@ -6,10 +6,10 @@ use ostler_domain::contact::{Contact, normalize_identifier};
 use ostler_domain::id::{ContactId, OrgId};
 
 use crate::OrgStore;
-use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
+use crate::backend::{Statement, Tx};
 use crate::contacts::contact::{self, StoredContact};
 use crate::error::{Result, StoreError};
 use crate::tenancy::audited_write::AuditedWrite;
@@ -170,6 +170,19 @@ impl ChannelIdentifier {
         tx.execute(&LINK, &[org, channel, identifier, contact.into()])?;
         Ok(())
     }
+}
+
+/// The statement that links an identifier to a contact.
+pub(crate) fn link_statement(
+    org: OrgId,
+    contact: ContactId,
+    channel: &Channel,
+    identifier: &str,
+) -> Result<Statement> {
+    let key = ChannelIdentifier::new(channel, identifier).key(org);
+    let [org, channel, identifier] = key.ok_or(StoreError::NotFound("identifier"))?;
+    let params = vec![org, channel, identifier, contact.into()];
+    Ok(Statement { sql: &LINK, params, on_no_rows: None })
 }
 
 /// Links an identifier to a contact, unless it is linked already or empty.

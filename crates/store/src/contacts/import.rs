@@ -4,7 +4,7 @@ use ostler_domain::id::{OrgId, RecordId};
 
 use crate::backend::job::StoreFuture;
 use crate::backend::{Statement, Tx};
-use crate::contacts::{contact, records};
+use crate::contacts::{contact, identifiers, records};
 use crate::conversation::record_changes::RecordChange;
 use crate::error::{Result, StoreError};
 use crate::tenancy::audited_write::AuditedWrite;
@@ -51,6 +51,9 @@ fn statement(org: OrgId, change: &RecordChange) -> Result<Statement> {
         RecordChange::CreateContact(contact) => contact::create_statement(org, contact),
         RecordChange::UpdateContact { version, contact } => {
             contact::update_statement(org, *version, contact)
+        }
+        RecordChange::LinkIdentifier { contact, channel, identifier } => {
+            identifiers::link_statement(org, *contact, channel, identifier)
         }
         RecordChange::DeleteContact { id, version } => {
             Ok(contact::delete_statement(org, *id, *version))

@@ -1,6 +1,7 @@
 //! Changes of an org's records and contacts, applied in one transaction: the writes of
 //! local tools, as part of the turn's commit or alone.
 
+use ostler_domain::channel::Channel;
 use ostler_domain::contact::Contact;
 use ostler_domain::id::{ContactId, OrgId, RecordId};
 
@@ -8,6 +9,7 @@ use crate::OrgStore;
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::contacts::contact;
+use crate::contacts::identifiers;
 use crate::contacts::records;
 use crate::error::Result;
 
@@ -30,6 +32,12 @@ pub enum RecordChange {
     UpdateContact {
         version: i64,
         contact: Contact,
+    },
+    /// Links an identifier on a channel to a contact, unless it is linked already.
+    LinkIdentifier {
+        contact: ContactId,
+        channel: Channel,
+        identifier: String,
     },
     /// Deletes the contact with its identifiers.
     DeleteContact {
@@ -70,7 +78,9 @@ impl RecordChange {
             Self::CreateContact(contact) | Self::UpdateContact { contact, .. } => {
                 ("contact".to_owned(), contact.id.as_u128())
             }
-            Self::DeleteContact { id, .. } => ("contact".to_owned(), id.as_u128()),
+            Self::DeleteContact { id, .. } | Self::LinkIdentifier { contact: id, .. } => {
+                ("contact".to_owned(), id.as_u128())
+            }
         }
     }
 
@@ -83,6 +93,9 @@ impl RecordChange {
             Self::CreateContact(contact) => contact::create(tx, org, contact).map(|_| ()),
             Self::UpdateContact { version, contact } => {
                 contact::update(tx, org, *version, contact).map(|_| ())
+            }
+            Self::LinkIdentifier { contact, channel, identifier } => {
+                identifiers::link(tx, org, *contact, channel, identifier)
             }
             Self::DeleteContact { id, version } => contact::delete(tx, org, *id, *version),
         }

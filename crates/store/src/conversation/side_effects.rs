@@ -16,6 +16,7 @@ use crate::delivery::notices::{self, NewNotice};
 use crate::error::Result;
 use crate::ledger::rate;
 use crate::tenancy::audit::{self, NewAuditEntry};
+use crate::tenancy::refusals::{self, RefusedRequest};
 
 /// The changes of a turn outside its own session and messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,6 +36,8 @@ pub struct TurnSideEffects {
     pub counts: Vec<CounterIncrement>,
     /// The audit entries of the turn's changes of records.
     pub audit: Vec<NewAuditEntry>,
+    /// Calls that were refused.
+    pub refusals: Vec<RefusedRequest>,
     /// Records that the org shares with another one.
     pub shared_records: Vec<SharedRecordChange>,
 }
@@ -87,6 +90,7 @@ impl TurnSideEffects {
             || !self.proposals.is_empty()
             || !self.notices.is_empty()
             || !self.audit.is_empty()
+            || !self.refusals.is_empty()
             || !self.shared_records.is_empty()
     }
 
@@ -105,6 +109,6 @@ impl TurnSideEffects {
             let entries = self.audit.iter().map(|entry| audit::append(org, entry));
             tx.batch(&entries.collect::<Result<Vec<_>>>()?)?;
         }
-        Ok(())
+        self.refusals.iter().try_for_each(|refused| refusals::append(tx, org, refused))
     }
 }

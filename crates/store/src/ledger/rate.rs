@@ -97,12 +97,7 @@ impl OrgStore<'_> {
         limit: u64,
     ) -> StoreFuture<CountOutcome> {
         let (org, what) = (self.org, what.to_owned());
-        let mut params = add(org, &what, window, amount);
-        params.push(number(limit));
-        self.write(move |tx| match tx.first(&COUNT, &params)? {
-            Some(row) => read_usage(&row).map(CountOutcome::Within),
-            None => current(tx, org, &what, window).map(CountOutcome::Exceeded),
-        })
+        self.write(move |tx| count(tx, org, &what, window, amount, limit))
     }
 
     /// Returns the usage of a counter in its current window.
@@ -116,6 +111,23 @@ impl Store {
     /// Deletes counters of all orgs whose window has ended, and returns how many.
     pub fn sweep_counters(&self, limit: u32) -> StoreFuture<u64> {
         self.write_all_orgs(move |tx| tx.execute(&SWEEP, &[limit.into()]))
+    }
+}
+
+/// Adds to a counter in the transaction of the caller; see [`OrgStore::count_within_limit`].
+pub(crate) fn count(
+    tx: &Tx,
+    org: OrgId,
+    what: &str,
+    window: Window,
+    amount: u64,
+    limit: u64,
+) -> Result<CountOutcome> {
+    let mut params = add(org, what, window, amount);
+    params.push(number(limit));
+    match tx.first(&COUNT, &params)? {
+        Some(row) => read_usage(&row).map(CountOutcome::Within),
+        None => current(tx, org, what, window).map(CountOutcome::Exceeded),
     }
 }
 

@@ -22,6 +22,7 @@
 //! | `people`        | audited changes of members and users |
 //! | `platform_setup` | what a new installation starts with |
 //! | `policies`      | versioned tool policies of the platform and of orgs |
+//! | `refusals`      | audit entries of refused requests, limited |
 //! | `users`         | user accounts |
 
 pub(crate) mod audit;
@@ -39,4 +40,5 @@ pub(crate) mod orgs;
 pub(crate) mod people;
 pub(crate) mod platform_setup;
 pub(crate) mod policies;
+pub(crate) mod refusals;
 pub(crate) mod users;

@@ -1,8 +1,8 @@
 //! The audit log is append-only.
 
-use ostler_domain::audit::AuditActor;
+use ostler_domain::audit::{AuditActor, REFUSALS_PER_SOURCE, REFUSALS_UNLISTED, REFUSED};
 use ostler_domain::id::{AgentId, AuditId, KeyId, OrgId, UserId};
-use ostler_store::{NewAuditEntry, Store, StoreError};
+use ostler_store::{NewAuditEntry, RefusedRequest, Store, StoreError};
 
 use crate::on_every_backend;
 use crate::support::{next, with_org};
@@ -67,4 +67,27 @@ async fn a05_audit_entries_of_another_org_are_not_found(store: &Store) {
     assert!(all(store, there, Some("x"), 9).await.is_empty());
     let nobody = store.org(OrgId::from_u128(9)).append_audit(line(AuditActor::System, "x")).await;
     assert!(matches!(nobody, Err(StoreError::NotFound("organization"))));
+}
+
+on_every_backend!(s01_refusals_of_one_source_do_not_fill_the_log);
+/// S01: a source has 200 refusals in an hour, then one entry says that more are not listed;
+/// another source still has its own.
+async fn s01_refusals_of_one_source_do_not_fill_the_log(store: &Store) {
+    let org = with_org(store, 1).await;
+    let refuse = async |source: &str| {
+        let entry = NewAuditEntry { action: REFUSED.into(), ..line(AuditActor::System, "x") };
+        let limit_entry = AuditId::from_u128(next());
+        let refused = RefusedRequest { entry, source: source.into(), limit_entry };
+        store.org(org).audit_refusal(refused).await.unwrap();
+    };
+    for _ in 0..REFUSALS_PER_SOURCE + 10 {
+        refuse("a").await;
+    }
+    refuse("b").await;
+    let log = all(store, org, None, 300).await;
+    let count = |action: &str| log.iter().filter(|entry| entry.action == action).count() as u64;
+    // The hour may end in between.
+    let listed = count(REFUSED);
+    assert!(listed > REFUSALS_PER_SOURCE && listed <= REFUSALS_PER_SOURCE + 11, "{listed}");
+    assert!(listed != REFUSALS_PER_SOURCE + 1 || count(REFUSALS_UNLISTED) == 1);
 }

@@ -224,6 +224,7 @@ async fn side_effects_are_committed_with_the_turn(store: &Store) {
             window: Window::Day,
             amount: 2,
         }],
+        refusals: vec![],
         shared_records: vec![],
     };
     let commit = TurnCommit { session: new.clone(), side_effects, ..turn(&claimed) };

@@ -66,7 +66,7 @@ impl StoreTool for CreateBooking {
         {
             return Err(EffectError::ContactNotFound(contact).into());
         }
-        let contact = arguments.contact_id.or(context.tool_context.contact);
+        let contact = arguments.contact_id.or(context.contact);
         let booking = Booking {
             item: arguments.item_id,
             calendar: Some(calendar.owner),

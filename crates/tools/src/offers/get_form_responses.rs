@@ -33,7 +33,7 @@ impl StoreTool for GetFormResponses {
         let Arguments { form_id, page } = arguments;
         let clock = context.clock().await?;
         if context.overlay.record::<Form>(form_id).await?.is_none() {
-            return Err(ToolError::Invalid(format!("There is no form {form_id} here.")));
+            return Err(ToolError::NotFound(format!("There is no form {form_id} here.")));
         }
         let select = |row: &Row| {
             let response = FormResponse::deserialize(&row.value).ok()?;

@@ -1,12 +1,18 @@
 //! Lookup of orders by id or by the number that a customer has.
 
-use ostler_domain::id::RecordId;
+use std::collections::BTreeSet;
+
+use ostler_domain::id::{ContactId, RecordId};
+use ostler_store::{OrgStore, StoreError};
 use serde::Deserialize as _;
 
 use crate::overlay::{Row, Table};
 use crate::page::{Page, PageRequest, list_page};
 use crate::records::{Entity, Order};
 use crate::store_tool::{CallContext, ToolError};
+
+/// Orders per read of the store.
+const BATCH_SIZE: u32 = 500;
 
 pub(super) const NOT_FOUND: &str = "There is no such order here.";
 
@@ -59,7 +65,25 @@ pub(super) async fn find_order(
     }
 }
 
+/// Returns the contacts of all orders with this number, for a check of who somebody is.
+pub(super) async fn owners_of_number(
+    org: OrgStore<'_>,
+    number: &str,
+) -> Result<BTreeSet<ContactId>, StoreError> {
+    let (number, mut owners, mut after) = (normalize(number), BTreeSet::new(), None);
+    loop {
+        let batch = org.records(Order::KIND, after, BATCH_SIZE).await?;
+        let orders = batch.iter().filter_map(|one| serde_json::from_str::<Order>(&one.data).ok());
+        let same = orders.filter(|order| normalize(&order.number) == number);
+        owners.extend(same.filter_map(|order| order.contact));
+        after = match batch.last() {
+            Some(last) if batch.len() == BATCH_SIZE as usize => Some(last.id),
+            _ => return Ok(owners),
+        };
+    }
+}
+
 /// Returns an order number without `#` and in lower case.
-fn normalize(number: &str) -> String {
+pub(super) fn normalize(number: &str) -> String {
     number.trim().trim_start_matches('#').to_lowercase()
 }

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ostler_domain::id::OrgId;
+use ostler_domain::identity_check::VERIFY_IDENTITY;
 use ostler_domain::tool::http::HttpTool;
 use ostler_domain::tool::mcp::McpServer;
 use ostler_domain::tool::org_tools::OrgToolDefinitions;
@@ -28,7 +29,7 @@ use reqwest::Client;
 use tokio::time::{Instant, timeout};
 
 use crate::mcp::{McpProblem, McpServers};
-use crate::orders::refund_through;
+use crate::orders::{refund_through, verify_identity};
 use crate::web::{FetchPolicy, HostResolver, SystemResolver};
 use http_tool::OrgHttpTool;
 
@@ -66,6 +67,8 @@ impl fmt::Debug for OrgToolRegistry {
 struct OrgEntry {
     definitions: Arc<OrgToolDefinitions>,
     http: Vec<Arc<dyn Tool>>,
+    /// The check by which customers prove who they are.
+    identity_check: Option<Arc<dyn Tool>>,
     servers: Arc<McpServers>,
     /// The tool that records refunds.
     refunds: Option<Arc<dyn Tool>>,
@@ -159,6 +162,7 @@ impl OrgToolRegistry {
         let entry = Arc::new(OrgEntry {
             definitions: definitions.clone(),
             http: definitions.http.iter().map(|tool| self.http_tool(org, tool.clone())).collect(),
+            identity_check: self.identity_check(definitions),
             servers,
             refunds: self.refunds.clone(),
             waited: AtomicBool::new(waited),
@@ -167,6 +171,11 @@ impl OrgToolRegistry {
         });
         orgs.insert(org, entry.clone());
         entry
+    }
+
+    fn identity_check(&self, definitions: &OrgToolDefinitions) -> Option<Arc<dyn Tool>> {
+        let store = self.contacts.as_ref()?;
+        Some(verify_identity(store, definitions.identity_check.clone()?))
     }
 
     fn start_servers(&self, org: OrgId, servers: &[McpServer]) -> McpServers {
@@ -198,6 +207,8 @@ impl OrgEntry {
     fn list(&self) -> OrgToolList {
         let mut tools = self.http.clone();
         tools.extend(self.servers.tools());
+        tools.retain(|tool| tool.definition().spec.name != VERIFY_IDENTITY);
+        tools.extend(self.identity_check.clone());
         let starting = self.servers.starting().into_iter().map(|server| UnavailableTool {
             name: format!("mcp__{server}__*"),
             reason: "the MCP server is being started".to_owned(),

@@ -287,5 +287,5 @@ async fn a05_records_of_another_org_are_never_found() {
         assert_eq!(said, "There is no such order here.");
     }
     let (status, _) = fixture.call_text("get_form_responses", json!({ "form_id": form })).await;
-    assert_eq!(status, OutcomeStatus::Invalid);
+    assert_eq!(status, OutcomeStatus::NotFound);
 }

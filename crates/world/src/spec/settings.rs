@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ostler_domain::channel::Channel;
 use ostler_domain::human::triggers::{TriggerKind, TriggerSettings};
+use ostler_domain::identity_check::IdentityCheck;
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::org::settings::{
@@ -54,6 +55,11 @@ pub struct SettingsDefinition {
     /// content, such as `docs.example.com`; `*` for all.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub web_hosts: BTreeSet<String>,
+    /// The check by which customers prove who they are where their channel does not tell: the
+    /// number of an order, and an e-mail address or telephone number; without it, only the
+    /// channel proves anybody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity_check: Option<IdentityCheck>,
     /// The models of agents that name none, in order of preference; without any, the default
     /// of the installation.
     pub models: Vec<String>,
@@ -266,6 +272,7 @@ impl SettingsDefinition {
                 .collect(),
             payment_provider,
             web_hosts: settings.web_hosts.clone(),
+            identity_check: settings.identity_check.clone(),
             models: settings.models.clone(),
         }
     }
@@ -291,6 +298,7 @@ impl SettingsDefinition {
                 .collect::<Result<_, UnknownName>>()?,
             payment_provider: self.payment_provider.clone(),
             web_hosts: self.web_hosts.clone(),
+            identity_check: self.identity_check.clone(),
             models: self.models.clone(),
         })
     }

@@ -138,7 +138,8 @@ fn value(dice: &mut Dice, schema: &Value, hint: &str) -> Value {
             json!(least + dice.roll(usize::try_from(most - least).unwrap() + 1) as u64)
         }
         Some("array") => {
-            let count = dice.roll(3);
+            let least = usize::try_from(schema["minItems"].as_u64().unwrap_or(0)).unwrap();
+            let count = least + dice.roll(3);
             (0..count).map(|_| value(dice, &schema["items"], hint)).collect()
         }
         Some("object") => object(dice, schema, hint),

@@ -32,6 +32,15 @@ pub(crate) async fn run(
     Ok(documents)
 }
 
+/// Returns whether messages are answered now, and all of them come from a proven sender.
+pub(crate) fn is_sender_proven(input: &Input<'_>) -> bool {
+    !input.messages.is_empty() && !input.messages.iter().any(is_unproven)
+}
+
+fn is_unproven(received: &ReceivedMessage) -> bool {
+    received.message.from.proof == SenderProof::Unproven
+}
+
 /// Returns the proven contact of a session, if everything that is answered now comes from a
 /// proven sender. It is looked up once; later turns keep it.
 pub(crate) async fn recognize_contact(
@@ -39,7 +48,6 @@ pub(crate) async fn recognize_contact(
     session: &Session,
     input: &Input<'_>,
 ) -> Result<Option<ContactId>, StoreError> {
-    let is_unproven = |one: &ReceivedMessage| one.message.from.proof == SenderProof::Unproven;
     if input.messages.iter().any(is_unproven) {
         return Ok(None);
     }

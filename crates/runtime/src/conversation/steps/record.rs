@@ -17,8 +17,10 @@ use ostler_store::{
 use serde::Serialize;
 
 use crate::change_audit::{audit_changes, refund_notices};
+use crate::conversation::refusals::refused_calls;
 use crate::conversation::run::Run;
 use crate::conversation::run_context::RunContext;
+use crate::conversation::sender_proof::{apply_identity_check, link_sender};
 use crate::conversation::steps::turn::FinishedTurn;
 use crate::conversation::thread;
 use crate::deltas::{Delta, DeltaContent};
@@ -76,6 +78,12 @@ pub(crate) async fn run(
         session: run.session.id,
     };
     run.pending.add_event("run", finished);
+    apply_identity_check(&mut run, context.run_id);
+    run.pending.side_effects.refusals = run
+        .finished_turns
+        .iter()
+        .flat_map(|turn| refused_calls(turn, &run.session, context.run_id))
+        .collect();
     let session = run.session.to_state();
     let agent = run.session.active_agent();
     let record = RunRecord {
@@ -116,6 +124,8 @@ pub(crate) async fn run(
     for _ in 0..MAX_COMMIT_ATTEMPTS {
         if !pending.effects.is_empty() {
             commit.changes = plan_effects(context, &pending.effects).await?;
+            let link = link_sender(&run.session, run.is_sender_proven, &commit.changes);
+            commit.changes.extend(link);
             let changes = audit_entries(context, &pending.effects, &commit.changes).await?;
             commit.side_effects.audit.truncate(own_audit);
             commit.side_effects.audit.extend(changes);

@@ -1,0 +1,61 @@
+//! Middleware: requests that are refused to an API key are in the audit log of the key's org.
+
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::Response;
+use serde_json::json;
+
+use crate::caller::Caller;
+use crate::server::Server;
+
+/// The most characters of a path that are stored.
+const MAX_PATH: usize = 200;
+
+/// Records a request that ends as forbidden or not found: by whom, what, and about what.
+pub(crate) async fn audit(
+    State(server): State<Server>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let method = request.method().to_string();
+    let path: String = request.uri().path().chars().take(MAX_PATH).collect();
+    let response = next.run(request).await;
+    let status = response.status();
+    if matches!(status, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) {
+        let operations = server.deps.operations.as_actor(caller.actor(), caller.org);
+        let refused = json!({"method": method, "path": path, "status": status.as_u16()});
+        let stored = operations.audit_refusal(subject(&path), &refused).await;
+        if let Err(error) = stored {
+            tracing::warn!(%error, "refused request not recorded");
+        }
+    }
+    response
+}
+
+/// Returns what a path is about: the record, else the org.
+fn subject(path: &str) -> &str {
+    let mut parts = path.split('/').skip_while(|part| *part != "orgs").skip(1);
+    let (org, _kind, record) = (parts.next(), parts.next(), parts.next());
+    record.or(org).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::subject;
+
+    #[test]
+    fn the_subject_is_the_record_or_the_org() {
+        for (path, expected) in [
+            ("/v1/orgs/bella/sessions/ses_1/resume", "ses_1"),
+            ("/orgs/bella/sessions/ses_1", "ses_1"),
+            ("/orgs/bella/credits", "bella"),
+            ("/orgs/bella", "bella"),
+            ("/me", "/me"),
+        ] {
+            assert_eq!(subject(path), expected, "{path}");
+        }
+    }
+}
