@@ -10,10 +10,12 @@
 //! | `order_system` | a shop's order system, with its faults |
 //! | `mcp_server` | an MCP server over HTTP |
 //! | `connected_org` | an org on Telegram, SMS and e-mail, with delivery and webhooks |
+//! | `host` | a machine with secrets and bots |
 //! | `buses` | two connections to one bus |
 
 mod buses;
 mod connected_org;
+mod host;
 mod inspect;
 mod mcp_server;
 mod models;
@@ -25,6 +27,7 @@ pub(crate) use buses::{Bus, BusPair, on_every_bus};
 pub(crate) use connected_org::{
     BOT, ConnectedOrg, MAIL, SMS, delivery_options, sent_message, telegram_message,
 };
+pub(crate) use host::TestHost;
 pub(crate) use inspect::{item_text, text_of};
 pub(crate) use mcp_server::start_mcp_server;
 pub(crate) use models::{
