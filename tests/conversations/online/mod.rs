@@ -4,6 +4,7 @@
 mod chat;
 mod client;
 mod follow;
+mod hierarchy;
 mod keys;
 mod operator;
 mod stream;
