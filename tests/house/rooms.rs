@@ -8,12 +8,13 @@ use crate::metadata::root;
 use crate::words::sources;
 
 /// Each room and the rooms it may use.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("assembly", &[]),
     ("team", &["assembly"]),
     ("agent_changes", &[]),
     ("hierarchy", &[]),
-    ("conversation", &["assembly", "team", "agent_changes", "hierarchy"]),
+    ("outreach", &[]),
+    ("conversation", &["assembly", "team", "agent_changes", "hierarchy", "outreach"]),
     ("workflow", &["assembly"]),
     ("agents", &[]),
     ("delivery", &["agents"]),
@@ -21,11 +22,12 @@ const MAY_USE: [(&str, &[&str]); 10] = [
         "operations",
         &["assembly", "team", "agent_changes", "hierarchy", "conversation", "workflow", "agents"],
     ),
+    ("administration", &["operations"]),
     ("bus_bridge", &["agents", "conversation"]),
 ];
 
 /// Modules that every room may use, and what each of them may use.
-const SHARED: [(&str, &[&str]); 15] = [
+const SHARED: [(&str, &[&str]); 16] = [
     ("faults", &[]),
     ("ids", &[]),
     ("outage_log", &[]),
@@ -37,6 +39,7 @@ const SHARED: [(&str, &[&str]); 15] = [
     ("org_view", &["records", "toolbox"]),
     ("run_error", &["records"]),
     ("running_turns", &["org_view", "records"]),
+    ("turn_tool", &["org_view", "running_turns"]),
     ("change_audit", &["ids", "records"]),
     ("workers", &["ids", "records"]),
     ("pending_commit", &["ids", "records"]),

@@ -1,10 +1,9 @@
 //! The tools that agents can have.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ostler_domain::tool::ToolName;
 use ostler_engine::tool::ToolSet;
+use ostler_runtime::operations::BotHost;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::toolbox::Toolbox;
 use ostler_store::Store;
@@ -12,6 +11,7 @@ use ostler_tools::media::{Unsplash, UnsplashOptions};
 use ostler_tools::org_tools::{OrgToolOptions, OrgToolRegistry};
 use ostler_tools::web::{FetchPolicy, Fetcher};
 
+use crate::commands::apply::Host;
 use crate::installation::Installation;
 use crate::secrets;
 
@@ -30,8 +30,11 @@ pub(crate) fn build(
     tools.extend(ostler_tools::catalogue::web_tools(&Fetcher::public()?));
     tools.extend(ostler_tools::catalogue::unsplash_tools(&Unsplash::new(store.clone(), unsplash)?));
     tools.extend(ostler_runtime::team::tools(live));
-    tools.extend(ostler_runtime::agent_changes::tools(store, live));
+    tools.extend(ostler_runtime::agent_changes::tools(live));
     tools.extend(ostler_runtime::hierarchy::tools(live));
+    tools.extend(ostler_runtime::outreach::tools(live));
+    let host: Arc<dyn BotHost> = Arc::new(Host::new(installation)?);
+    tools.extend(ostler_runtime::administration::tools(live, &host));
     let tools = ToolSet::new(tools)?;
     let mut org_tools = org_tools(installation)?.with_contacts(store.clone());
     if let Some(refunds) = tools.get("refund_payment") {
@@ -42,17 +45,6 @@ pub(crate) fn build(
         let org_tools = org_tools.clone();
         Box::pin(async move { org_tools.tools(org, &definitions).await })
     })))
-}
-
-/// Returns the names of all built-in tools of this program.
-pub(crate) fn built_in_names() -> BTreeSet<ToolName> {
-    let live = RunningTurns::default();
-    let mut tools = ostler_runtime::team::tools(&live);
-    tools.extend(ostler_runtime::hierarchy::tools(&live));
-    let names = tools.iter().map(|tool| tool.definition().spec.name.clone());
-    let agent_changes = ostler_runtime::agent_changes::TOOL_NAMES;
-    let specs = ostler_tools::catalogue::specs().map(|spec| spec.name);
-    specs.chain(names).chain(agent_changes).collect()
 }
 
 /// Builds the registry of the tools that orgs define.

@@ -10,6 +10,7 @@
 //! | [`page`] | cursor pagination |
 //! | [`session`] | sessions: reading, takeover, writing, handing back |
 //! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_outcome`], [`notice`] | what waits for a person |
+//! | [`hierarchy`] | issues, delegations and insights between business layers; proposals about agents |
 //! | [`credit`] | credit accounts and ledgers |
 //! | [`knowledge`] | knowledge documents |
 //! | [`thread`] | threads of the interactive harness |
@@ -21,6 +22,7 @@ pub mod credit;
 pub mod dead_letter;
 pub mod escalation;
 pub mod event;
+pub mod hierarchy;
 pub mod knowledge;
 pub mod me;
 pub mod notice;

@@ -35,9 +35,22 @@ impl EmailThread {
         self.references.last().map(String::as_str)
     }
 
-    /// Returns the subject of a reply.
-    pub fn reply_subject(&self) -> String {
-        format!("Re: {}", self.subject)
+    /// Returns a thread that begins with the next mail.
+    pub fn new(subject: &str) -> Self {
+        Self { subject: subject.trim().to_owned(), references: Vec::new() }
+    }
+
+    /// Returns whether there is a message to reply to.
+    pub const fn is_new(&self) -> bool {
+        self.references.is_empty()
+    }
+
+    /// Returns the subject of the next mail.
+    pub fn next_subject(&self) -> String {
+        match self.is_new() {
+            true => self.subject.clone(),
+            false => format!("Re: {}", self.subject),
+        }
     }
 }
 
@@ -91,6 +104,6 @@ mod tests {
         assert_eq!(thread.references[0], "0@x");
         assert_eq!(thread.references[1], "82@x");
         assert_eq!(thread.latest_message_id(), Some("100@x"));
-        assert_eq!(thread.reply_subject(), "Re: Pizza");
+        assert_eq!(thread.next_subject(), "Re: Pizza");
     }
 }

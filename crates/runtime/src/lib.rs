@@ -9,11 +9,13 @@
 //! | [`team`] | handing a conversation to another agent or to a person, and back | assembly |
 //! | [`agent_changes`] | what agents change about agents: soul proposals | |
 //! | [`hierarchy`] | issues, delegations, insights and instructions between business layers | |
-//! | [`conversation`] | receiving messages and answering them, step by step | assembly, team, agent_changes, hierarchy |
+//! | [`outreach`] | e-mail and text messages of agents to contacts | |
+//! | [`conversation`] | receiving messages and answering them, step by step | assembly, team, agent_changes, hierarchy, outreach |
 //! | [`workflow`] | running durable workflows | assembly |
 //! | [`agents`] | agents on the message bus | |
 //! | [`delivery`] | sending outbox entries to channels and to the bus | agents |
 //! | [`operations`] | what operators do, and the sweeper | assembly, team, agent_changes, hierarchy, conversation, workflow, agents |
+//! | [`administration`] | what agents administer: clients, orgs, settings and agents | operations |
 //! | [`bus_bridge`] | connecting a process to the buses of its installation | agents, conversation |
 //!
 //! Every room may use the modules below, which use no room:
@@ -26,6 +28,7 @@
 //! | [`toolbox`] | the built-in tools, and a source of those that orgs define |
 //! | [`deps`] | what a process is built with: store, tools, models, clock, settings |
 //! | [`running_turns`] | the turns that run in this process |
+//! | `turn_tool` | the frame of tools that work inside a conversation |
 //! | [`deltas`] | the text that agents are writing at the moment |
 //! | [`channel_binding`] | bindings in the form that channels take |
 //! | [`run_error`] | why a run failed |
@@ -36,6 +39,7 @@
 //!
 //! `tests/house/rooms.rs` fails on an arrow that is not in the first table.
 
+pub mod administration;
 pub mod agent_changes;
 pub mod agents;
 pub mod assembly;
@@ -53,11 +57,13 @@ pub mod inbox;
 pub mod operations;
 pub mod org_view;
 mod outage_log;
+pub mod outreach;
 mod pending_commit;
 pub mod records;
 pub mod run_error;
 pub mod running_turns;
 pub mod team;
 pub mod toolbox;
+mod turn_tool;
 mod workers;
 pub mod workflow;

@@ -237,6 +237,10 @@ impl OrgViews {
         &self.store
     }
 
+    pub(crate) const fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
+    }
+
     /// Returns the current view of an org.
     pub async fn current(&self, org: OrgId) -> Result<Arc<OrgView>, StoreError> {
         self.at(org, self.store.org(org).config_version().await?).await

@@ -115,9 +115,14 @@ impl From<OperationError> for ApiError {
             OperationError::AlreadyBound(_)
             | OperationError::AlreadyApproved(_)
             | OperationError::AlreadyMember { .. }
+            | OperationError::SlugTaken(_)
             | OperationError::SameDocument { .. } => ProblemCode::Conflict,
-            OperationError::RoleChange(_) | OperationError::NotPlatform => ProblemCode::Forbidden,
+            OperationError::RoleChange(_)
+            | OperationError::NotPlatform
+            | OperationError::Guardrail(_)
+            | OperationError::OwnersSetting(_) => ProblemCode::Forbidden,
             OperationError::NoMember(_)
+            | OperationError::NoOrg(_)
             | OperationError::NoUser(_)
             | OperationError::NoContact(_)
             | OperationError::NoRecord { .. } => ProblemCode::NotFound,
@@ -144,6 +149,7 @@ impl From<OperationError> for ApiError {
             | OperationError::Agent(_)
             | OperationError::NoRoute(_)
             | OperationError::MissingField(_)
+            | OperationError::UnusableBot(_)
             | OperationError::Empty(_) => ProblemCode::Invalid,
             OperationError::AgentChange(_) => ProblemCode::Forbidden,
         };

@@ -14,7 +14,8 @@ use crate::error::ApiError;
 use crate::orgs::settings as org_settings;
 use crate::orgs::threads::{self, settings, turns};
 use crate::orgs::{
-    approvals, credits, dead_letters, escalations, knowledge, notices, sessions, unknown_outcomes,
+    approvals, credits, dead_letters, escalations, exchange, knowledge, notices, proposals,
+    sessions, unknown_outcomes,
 };
 use crate::server::Server;
 use crate::{caller, chat, events, health, idempotency, refusals, webhooks};
@@ -98,6 +99,23 @@ fn org_routes() -> Router<Server> {
         .route("/credits/grants", post(credits::grant))
         .route("/knowledge", get(knowledge::list).post(knowledge::add))
         .route("/knowledge/{document}", delete(knowledge::remove))
+        .route("/issues", get(exchange::issues))
+        .route("/issues/{issue}/acknowledge", post(exchange::acknowledge_issue))
+        .route("/issues/{issue}/resolve", post(exchange::resolve_issue))
+        .route("/issues/{issue}/dismiss", post(exchange::dismiss_issue))
+        .route("/org-delegations", get(exchange::delegations).post(exchange::delegate))
+        .route("/org-delegations/{delegation}/accept", post(exchange::accept_delegation))
+        .route("/org-delegations/{delegation}/reject", post(exchange::reject_delegation))
+        .route("/org-delegations/{delegation}/complete", post(exchange::complete_delegation))
+        .route("/insights", get(exchange::insights))
+        .route("/insights/{insight}/acknowledge", post(exchange::acknowledge_insight))
+        .route("/soul-proposals", get(proposals::souls))
+        .route("/soul-proposals/{proposal}", get(proposals::soul))
+        .route("/soul-proposals/{proposal}/approve", post(proposals::approve_soul))
+        .route("/soul-proposals/{proposal}/reject", post(proposals::reject_soul))
+        .route("/promotions", get(proposals::promotions))
+        .route("/promotions/{agent}/approve", post(proposals::approve_promotion))
+        .route("/promotions/{agent}/reject", post(proposals::reject_promotion))
         .route("/notices", get(notices::list))
         .route("/notices/{notice}/read", post(notices::read))
 }

@@ -32,15 +32,6 @@ pub fn unsplash_tools(unsplash: &Unsplash) -> Vec<Arc<dyn Tool>> {
     built_in().into_iter().filter(is_search).map(tool).collect()
 }
 
-/// Returns the specs of all tools of this crate.
-pub fn specs() -> impl Iterator<Item = ToolSpec> {
-    let others = ["web_fetch", "search_unsplash_images"];
-    built_in().into_iter().filter(move |spec| {
-        let name = spec.name.as_str();
-        store_tool_builder(name).is_some() || others.contains(&name)
-    })
-}
-
 fn store_tool_for(spec: ToolSpec, store: &Store) -> Option<Arc<dyn Tool>> {
     let build = store_tool_builder(spec.name.as_str())?;
     Some(build(spec, store))

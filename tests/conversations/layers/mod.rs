@@ -4,15 +4,23 @@
 //! | module | contents |
 //! |---|---|
 //! | `tree` | a platform, an agency and its client, with agents in each |
+//! | `administration` | agencies and the platform administer orgs and agents |
 //! | `awareness` | what agents read about their layer |
+//! | `bootstrap` | clients that cannot be made as a whole |
 //! | `coordinator` | a coordinator routes and decides nothing |
 //! | `issues` | issues go up, their resolutions come back |
+//! | `matrix` | every capability from every layer on every org |
 //! | `verification` | the eight points by which the layers are verified |
+//! | `outreach` | e-mail and text messages to contacts |
 //! | `delegations` | work and instructions go down, insights go up |
 
+mod administration;
 mod awareness;
+mod bootstrap;
 mod coordinator;
 mod delegations;
 mod issues;
+mod matrix;
+mod outreach;
 mod tree;
 mod verification;

@@ -5,6 +5,7 @@ use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::agent::{Agent, AgentKind};
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{AgentId, BindingId, OrgId, RecordId};
+use ostler_domain::message::MessagePart;
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::settings::{ChannelAddress, NotifyAddresses, OrgSettings};
 use ostler_domain::org::{Org, OrgPlace};
@@ -24,6 +25,8 @@ pub(super) const PLATFORM: OrgId = OrgId::from_u128(0x01);
 pub(super) const AGENCY: OrgId = OrgId::from_u128(0x0a);
 /// An agency that has nothing to do with the others.
 pub(super) const STRANGER: OrgId = OrgId::from_u128(0x0c);
+/// How many orgs there are.
+pub(super) const ORG_COUNT: usize = 4;
 /// The client's PM.
 pub(super) const LUCA: AgentId = AgentId::from_u128(0x10ca);
 /// The agency's PM.
@@ -118,14 +121,19 @@ impl Tree {
 
     /// Writes to an org as its owner, who reaches the PM, and returns the answers.
     pub(super) async fn owner_says(&self, at: OrgId, text: &str) -> Vec<String> {
+        self.scenario.say_in(&self.owner_key(at), text).await
+    }
+
+    /// Accepts a message of an org's owner without answering it.
+    pub(super) async fn owner_sends(&self, at: OrgId, text: &str) {
+        self.scenario.send(self.owner_key(at), vec![MessagePart::text(text)], None).await;
+    }
+
+    /// Returns the key of the conversation of an org's owner.
+    pub(super) fn owner_key(&self, at: OrgId) -> ConversationKey {
         let peer = Peer::Person(format!("boss-of-{}", at.as_u128()));
-        let key = ConversationKey {
-            org: at,
-            binding: chat_of(at),
-            peer,
-            entry: ConversationEntry::Owner,
-        };
-        self.scenario.say_in(&key, text).await
+        let (binding, entry) = (chat_of(at), ConversationEntry::Owner);
+        ConversationKey { org: at, binding, peer, entry }
     }
 
     /// Returns the last system prompt of an agent.

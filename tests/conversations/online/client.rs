@@ -138,11 +138,19 @@ impl OrgClient<'_> {
         self.client.request(method, &format!("/v1/orgs/{}/{path}", self.org))
     }
 
-    async fn get<Q: Serialize, T: DeserializeOwned>(&self, path: &str, query: &Q) -> Result<T> {
+    pub(super) async fn get<Q: Serialize, T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &Q,
+    ) -> Result<T> {
         read(self.request(Method::GET, path).query(query)).await
     }
 
-    async fn post<B: Serialize, T: DeserializeOwned>(&self, path: &str, body: &B) -> Result<T> {
+    pub(super) async fn post<B: Serialize, T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &B,
+    ) -> Result<T> {
         read(self.request(Method::POST, path).json(body)).await
     }
 }

@@ -5,6 +5,7 @@ mod chat;
 mod client;
 mod follow;
 mod foreign_requests;
+mod hierarchy;
 mod keys;
 mod operator;
 mod stream;

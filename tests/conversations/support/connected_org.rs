@@ -212,6 +212,7 @@ impl ConnectedOrg {
             to: Peer::Person(to.into()),
             parts,
             buttons: Vec::new(),
+            agent: None,
             message: None,
             reply_to: None,
             thread: None,

@@ -10,12 +10,14 @@
 //! | `order_system` | a shop's order system, with its faults |
 //! | `mcp_server` | an MCP server over HTTP |
 //! | `connected_org` | an org on Telegram, SMS and e-mail, with delivery and webhooks |
+//! | `host` | a machine with secrets and bots |
 //! | `buses` | two connections to one bus |
 //! | `campaign` | how much of a long campaign a test runs |
 
 mod buses;
 mod campaign;
 mod connected_org;
+mod host;
 mod inspect;
 mod mcp_server;
 mod models;
@@ -28,6 +30,7 @@ pub(crate) use campaign::{is_whole_campaign, sampled};
 pub(crate) use connected_org::{
     BOT, ConnectedOrg, MAIL, SMS, delivery_options, sent_message, telegram_message,
 };
+pub(crate) use host::TestHost;
 pub(crate) use inspect::{item_text, text_of};
 pub(crate) use mcp_server::start_mcp_server;
 pub(crate) use models::{

@@ -29,7 +29,7 @@ use ostler_runtime::deltas::Deltas;
 use ostler_runtime::deps::{Clock, Deps, Settings};
 use ostler_runtime::inbox::Intake;
 use ostler_runtime::operations::sweep::{SweepReport, Sweeper};
-use ostler_runtime::operations::{Actor, Operations};
+use ostler_runtime::operations::{Actor, BotHost, Operations};
 use ostler_runtime::org_view::{SETTINGS, settings_record};
 use ostler_runtime::records::entry::{InboxEntry, IncomingMessage, MessageSender};
 use ostler_runtime::records::outgoing::OutgoingMessage;
@@ -41,7 +41,7 @@ use ostler_testkit::claim_send;
 use ostler_tools::org_tools::{OrgToolOptions, OrgToolRegistry};
 use ostler_tools::web::FetchPolicy;
 
-use super::{ModelCalls, catalogue, recording_catalogue, text_of};
+use super::{ModelCalls, TestHost, catalogue, recording_catalogue, text_of};
 
 /// The org of every test, unless it creates another.
 pub(crate) const ORG: OrgId = OrgId::from_u128(0x0b);
@@ -188,9 +188,15 @@ impl Scenario {
         mut tools: Vec<Arc<dyn Tool>>,
     ) -> Self {
         let running_turns = RunningTurns::default();
-        tools.extend(ostler_runtime::team::tools(&running_turns));
-        tools.extend(ostler_runtime::agent_changes::tools(&store, &running_turns));
-        tools.extend(ostler_runtime::hierarchy::tools(&running_turns));
+        let host: Arc<dyn BotHost> = Arc::new(TestHost);
+        let mut more = ostler_runtime::team::tools(&running_turns);
+        more.extend(ostler_runtime::agent_changes::tools(&running_turns));
+        more.extend(ostler_runtime::hierarchy::tools(&running_turns));
+        more.extend(ostler_runtime::administration::tools(&running_turns, &host));
+        more.extend(ostler_runtime::outreach::tools(&running_turns));
+        let name = |tool: &Arc<dyn Tool>| tool.definition().spec.name.clone();
+        more.retain(|tool| tools.iter().all(|other| name(other) != name(tool)));
+        tools.extend(more);
         let now = Arc::new(AtomicI64::new(1_794_000_000_000));
         let clock = now.clone();
         let max_backlog = settings.max_backlog;

@@ -1,5 +1,7 @@
 //! Issues, work and insights between an agency and its client, at the terminal.
 
+use std::collections::BTreeSet;
+
 use crate::demo::DemoInstallation;
 use crate::running_server::RunningServer;
 
@@ -96,4 +98,16 @@ fn l08_l10_a_new_client_starts_with_its_agents_and_a_web_chat() {
     let deep = demo.error(&["org", "create", "deep", "--parent", "pasta"]);
     assert!(deep.contains("deep"), "{deep}");
     assert!(demo.error(&["agent", "ls", "--org", "deep"]).contains("deep"), "nothing is left");
+}
+
+/// L08, L51: every tool of the catalogue has an implementation, and no other tool is built in.
+#[test]
+fn l51_every_tool_of_the_catalogue_is_implemented() {
+    let demo = DemoInstallation::new();
+    let listed = demo.json(&["tools", "ls"]);
+    let listed: BTreeSet<String> =
+        listed.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().into()).collect();
+    let catalogue = ostler_domain::tool::catalogue::built_in();
+    let catalogue: BTreeSet<String> = catalogue.iter().map(|one| one.name.to_string()).collect();
+    assert_eq!(listed, catalogue);
 }

@@ -8,6 +8,7 @@ use mail_builder::mime::MimePart;
 
 use super::Email;
 use super::address::content_disposition;
+use crate::email_thread::EmailThread;
 use crate::encoding;
 use crate::outbound::{FileContents, MessagePiece, SendContext};
 
@@ -31,9 +32,11 @@ impl Email {
             piece.to.trim().parse().map_err(|_| "the recipient is not an e-mail address")?;
         let id = self.message_id(piece, context);
         let subject = match &piece.email_thread {
-            Some(thread) => thread.reply_subject(),
+            Some(thread) => thread.next_subject(),
             None => self.subject.clone(),
         };
+        let is_new = piece.email_thread.as_ref().is_some_and(EmailThread::is_new);
+        let automatic = if is_new { "auto-generated" } else { "auto-replied" };
         let subject: String = subject.chars().filter(|c| !c.is_control()).collect();
         let mut mail = MessageBuilder::new()
             .header("From", Raw::new(self.from.to_header()))
@@ -41,7 +44,7 @@ impl Email {
             .subject(subject)
             .message_id(id.as_str())
             // Prevents automatic replies to this mail.
-            .header("Auto-Submitted", Raw::new("auto-replied"))
+            .header("Auto-Submitted", Raw::new(automatic))
             .body(body(piece, context, files)?);
         if let Some(thread) = &piece.email_thread
             && let Some(latest) = thread.latest_message_id()

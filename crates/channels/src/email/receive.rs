@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(message.from.name.as_deref(), Some("Rosa Bé"));
         assert_eq!(message.reply_to.as_deref(), Some("2@bella.example"));
         let thread = message.email_thread.unwrap();
-        assert_eq!(thread.reply_subject(), "Re: Pizza");
+        assert_eq!(thread.next_subject(), "Re: Pizza");
         assert_eq!(thread.references, ["1@example.com", "2@bella.example", "3@example.com"]);
         let InboundContent::Message(parts) = message.content else { panic!() };
         assert_eq!(parts[0], InboundPart::Text("Perché no?".into()));

@@ -20,6 +20,15 @@ use crate::session::lifetime::{ClosePolicy, Lifetime, ReopenPolicy};
 use crate::team::config::TeamConfig;
 use crate::tool::ToolName;
 
+/// The settings that an agent may change for its org. All others bound what agents do, spend
+/// or tell people, and are changed by people only.
+pub const AGENT_SETTINGS: [&str; 5] = ["close", "interviews", "lifetimes", "reopen", "team"];
+
+/// Returns the first setting of a change that only a person makes.
+pub fn owners_setting<'a>(mut changed: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    changed.find(|name| !AGENT_SETTINGS.contains(name))
+}
+
 /// Settings of an org for its conversations. Every part is optional.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -173,10 +182,29 @@ pub struct ChannelAddress {
 
 #[cfg(test)]
 mod tests {
-    use super::OrgSettings;
+    use super::{OrgSettings, owners_setting};
     use crate::agent::subtype::Subtype;
     use crate::channel::Channel;
     use crate::session::lifetime::Lifetime;
+
+    /// L39: agents change how conversations go, not what bounds agents.
+    #[test]
+    fn l39_an_agent_changes_no_setting_that_bounds_agents() {
+        let table: [(&[&str], Option<&str>); 9] = [
+            (&[], None),
+            (&["close", "interviews", "lifetimes", "reopen", "team"], None),
+            (&["lifetimes", "approvals"], Some("approvals")),
+            (&["session_budget"], Some("session_budget")),
+            (&["people"], Some("people")),
+            (&["web_hosts", "team"], Some("web_hosts")),
+            (&["triggers"], Some("triggers")),
+            (&["payment_provider"], Some("payment_provider")),
+            (&["something_new"], Some("something_new")),
+        ];
+        for (changed, expected) in table {
+            assert_eq!(owners_setting(changed.iter().copied()), expected, "{changed:?}");
+        }
+    }
 
     /// O19: an agent's own models come before those of its org.
     #[test]

@@ -59,14 +59,9 @@ pub fn built_in() -> Vec<ToolSpec> {
             .needs_integration("unsplash"),
         read("search_knowledge", Knowledge).for_customers(),
         read("web_fetch", Web).external().untrusted().calls_url("url"),
-        write("send_email", Outreach).external().requires_capability(SEND).priced(2),
-        write("send_sms", Outreach)
-            .external()
-            .requires_capability(SEND)
-            .needs_integration("sms")
-            .priced(2),
+        write("send_email", Outreach).requires_capability(SEND).priced(2),
+        write("send_sms", Outreach).requires_capability(SEND).priced(2),
         write("send_bulk_email", Outreach)
-            .external()
             .requires_capability(Capability::BulkOperations)
             .priced(2),
         write("update_org_settings", Management).requires_capability(Capability::ManageOrgSettings),

@@ -13,29 +13,16 @@ mod propose_soul_update;
 use std::sync::Arc;
 
 use ostler_domain::tool::catalogue::{PROPOSE_SOUL_UPDATE, built_in};
-use ostler_domain::tool::{ToolName, ToolSpec};
 use ostler_engine::tool::Tool;
-use ostler_store::Store;
 
 use crate::running_turns::RunningTurns;
+use crate::turn_tool;
 
 pub(crate) use effect::store_effects;
 
-/// The names of the tools that change agents.
-pub const TOOL_NAMES: [ToolName; 1] = [PROPOSE_SOUL_UPDATE];
-
-/// Returns the tools that change agents.
-pub fn tools(store: &Store, running_turns: &RunningTurns) -> Vec<Arc<dyn Tool>> {
-    let make = |spec: ToolSpec| -> Option<Arc<dyn Tool>> {
-        if spec.name == PROPOSE_SOUL_UPDATE {
-            let tool = propose_soul_update::ProposeSoulUpdate::new(
-                spec,
-                store.clone(),
-                running_turns.clone(),
-            );
-            return Some(Arc::new(tool));
-        }
-        None
-    };
-    built_in().into_iter().filter_map(make).collect()
+/// Returns the tools that change agents by a proposal.
+pub fn tools(running_turns: &RunningTurns) -> Vec<Arc<dyn Tool>> {
+    let specs = built_in().into_iter().filter(|spec| spec.name == PROPOSE_SOUL_UPDATE);
+    let tool = propose_soul_update::ProposeSoulUpdate;
+    specs.map(|spec| turn_tool::build(tool, spec, running_turns)).collect()
 }

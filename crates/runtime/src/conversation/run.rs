@@ -10,7 +10,7 @@ use super::steps::stats;
 use super::steps::turn::FinishedTurn;
 use super::trace::Trace;
 use crate::pending_commit::{DraftMessage, PendingCommit};
-use crate::records::message::{MessageAuthor, Purpose, ThreadMessage};
+use crate::records::message::{Purpose, ThreadMessage};
 use crate::records::session::Session;
 
 /// A run in progress. [`steps::record`](super::steps::record) commits it.
@@ -68,18 +68,14 @@ impl Run {
         if self.is_silent {
             return;
         }
-        let author = match message.author {
-            MessageAuthor::Agent { .. } => ostler_store::Author::Agent,
-            MessageAuthor::Human { .. } => ostler_store::Author::Human,
-            MessageAuthor::Customer { .. } | MessageAuthor::System => ostler_store::Author::System,
-        };
+        let author = message.author.clone();
         // A bus request gets one answer, from the agent that has the conversation in the end.
         let not_sent = message.purpose == Purpose::Transition && self.reply_route.is_bus();
         let parts = message.parts.clone();
         let (run, now) = (Some(context.run_id), context.current_time());
         let id = self.pending.add_message(&mut self.session, message, run, now);
         if !not_sent {
-            self.reply_route.send(&mut self.pending, author, parts, Some(id));
+            self.reply_route.send(&mut self.pending, &author, parts, Some(id));
         }
     }
 

@@ -5,8 +5,10 @@ use std::time::Duration;
 use ostler_channels::connection::ChannelConnection;
 use ostler_channels::outbound::{FileContents, MessagePiece, SendContext};
 use ostler_channels::outcome::SendOutcome;
+use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::delivery::{FailedSendAction, SendAttempt, SendFailure, next_action};
+use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::retry::RetryPolicy;
 use ostler_store::{
     Author, OrgBinding, OutboxDelivery, OutboxEntry, SendPermit, StoreError, TeamMessage,
@@ -26,6 +28,9 @@ const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// How often the result is stored again if the store fails, and the wait between.
 const MAX_RECORD_RETRIES: u32 = 20;
 const RECORD_RETRY_WAIT: Duration = Duration::from_millis(500);
+
+/// Why a message of a coordinator is not sent.
+const ROUTES_ONLY: &str = "its agent is a coordinator, which writes to nobody outside";
 
 /// What a message is sent with.
 struct SendRoute<'a> {
@@ -100,6 +105,11 @@ impl DeliveryWorker {
         if !wait.is_zero() {
             return Ok(OutboxDelivery::RetryAfter(wait).into());
         }
+        if let Some(agent) = outgoing.agent
+            && self.routes_only(row.org, agent).await?
+        {
+            return Ok(self.dead_letter(row, ROUTES_ONLY, Some(&outgoing), None));
+        }
         let connection = match self.channels.open(&binding_config(row.org, &bound)) {
             Ok(connection) => connection,
             Err(error) => return Ok(self.no_binding(row, &outgoing, &error.to_string())),
@@ -115,6 +125,16 @@ impl DeliveryWorker {
         };
         let sent = self.send(row, &route, &pieces).await;
         Ok(self.sent_result(row, &outgoing, sent).await)
+    }
+
+    /// Returns whether an agent is a coordinator, which never writes to people outside. It may
+    /// have become one after it wrote.
+    async fn routes_only(&self, org: OrgId, agent: AgentId) -> Result<bool, StoreError> {
+        match self.store.org(org).agent(agent).await {
+            Ok(agent) => Ok(agent.subtype == Subtype::Coordinator),
+            Err(StoreError::NotFound(_)) => Ok(false),
+            Err(other) => Err(other),
+        }
     }
 
     /// Loads the files of the remaining pieces. A missing file is refused by the channel.

@@ -40,7 +40,7 @@ impl DeliveryWorker {
         };
         let id = derived(EnvelopeId::from_u128, row.id.as_u128(), "answer");
         let kind = match row.author {
-            Author::Agent | Author::Human => ANSWER_KIND,
+            Author::Agent | Author::Human | Author::Outreach => ANSWER_KIND,
             Author::System | Author::Notice => NOTICE_KIND,
         };
         let payload = json!({"text": text_of(&outgoing.parts)});

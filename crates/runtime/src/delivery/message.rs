@@ -32,7 +32,7 @@ pub(super) fn outbound(
         to: peer_address(&outgoing.to).to_owned(),
         parts: outgoing.parts.clone(),
         text_format: match author {
-            Author::Agent => TextFormat::Markdown,
+            Author::Agent | Author::Outreach => TextFormat::Markdown,
             Author::Human | Author::System | Author::Notice => TextFormat::Verbatim,
         },
         buttons: if buttons.is_empty() { Vec::new() } else { vec![buttons] },

@@ -1,25 +1,24 @@
-//! The frame of the exchange tools: finds the turn of a call, and checks its effect by the same
-//! plan that the commit uses.
+//! The frame of the exchange tools: checks the effect of a call by the same plan that the
+//! commit uses.
 
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use ostler_domain::audit::AuditActor;
 use ostler_domain::hierarchy::route::{NoRoute, Party};
 use ostler_domain::hierarchy::{Decider, MissingField};
 use ostler_domain::tool::ToolSpec;
-use ostler_engine::gate::Authorized;
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
-use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
-use ostler_store::{OrgStore, StoreError};
+use ostler_engine::tool::{Tool, ToolReply};
+use ostler_store::StoreError;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::effect::ExchangeEffect;
 use super::plan::{ExchangeError, Planner};
-use crate::org_view::{AgentView, OrgViews};
-use crate::running_turns::{RunningTurn, RunningTurns};
+use crate::running_turns::RunningTurns;
+use crate::turn_tool::{self, TurnCall, TurnTool, unavailable};
 
 /// A tool that exchanges something with another business layer.
 pub(super) trait ExchangeTool: Send + Sync + 'static {
@@ -53,23 +52,18 @@ impl From<StoreError> for CallError {
     }
 }
 
-/// A call with the turn that it belongs to.
-pub(super) struct ExchangeCall<'c> {
-    pub(super) context: &'c ToolContext,
-    pub(super) turn: RunningTurn,
-    pub(super) agent: AgentView,
+/// A call of an exchange tool.
+pub(super) struct ExchangeCall<'c>(&'c TurnCall<'c>);
+
+impl<'c> Deref for ExchangeCall<'c> {
+    type Target = TurnCall<'c>;
+
+    fn deref(&self) -> &TurnCall<'c> {
+        self.0
+    }
 }
 
 impl ExchangeCall<'_> {
-    pub(super) const fn org_views(&self) -> &OrgViews {
-        &self.turn.org_views
-    }
-
-    /// Returns the own org's part of the store.
-    pub(super) fn store(&self) -> OrgStore<'_> {
-        self.org_views().store().org(self.context.org)
-    }
-
     /// Returns the calling agent as the sender of something.
     pub(super) fn party(&self) -> Party {
         Party {
@@ -104,45 +98,27 @@ impl ExchangeCall<'_> {
     }
 }
 
-/// Makes an engine tool of an [`ExchangeTool`].
-struct ExchangeToolAdapter<T> {
-    definition: ToolDefinition,
-    running_turns: RunningTurns,
-    tool: PhantomData<fn() -> T>,
-}
+/// Makes a [`TurnTool`] of an [`ExchangeTool`].
+struct Exchange<T>(PhantomData<fn() -> T>);
 
 /// Builds the engine tool of `T`, with the policy facts of `spec`.
 pub(super) fn build<T: ExchangeTool>(
     spec: ToolSpec,
     running_turns: &RunningTurns,
 ) -> Arc<dyn Tool> {
-    let schema = schemars::schema_for!(T::Arguments).to_value();
-    let definition = ToolDefinition {
-        idempotent: true,
-        sequential: true,
-        ..ToolDefinition::new(spec, T::DESCRIPTION, schema)
-    };
-    Arc::new(ExchangeToolAdapter::<T> {
-        definition,
-        running_turns: running_turns.clone(),
-        tool: PhantomData,
-    })
+    turn_tool::build(Exchange::<T>(PhantomData), spec, running_turns)
 }
 
-impl<T: ExchangeTool> ExchangeToolAdapter<T> {
-    async fn run(&self, call: &Authorized, context: &ToolContext) -> ToolOutcome {
-        let arguments = match call.arguments::<T::Arguments>() {
-            Ok(arguments) => arguments,
-            Err(invalid) => return invalid,
-        };
-        let turn = context.session.and_then(|session| self.running_turns.get(session));
-        let found = turn.and_then(|turn| {
-            let agent = turn.view.agent(context.agent)?.clone();
-            Some(ExchangeCall { context, turn, agent })
-        });
-        let Some(exchange) = found else {
-            return ToolOutcome::failed("This works in a conversation only.");
-        };
+impl<T: ExchangeTool> TurnTool for Exchange<T> {
+    const DESCRIPTION: &'static str = T::DESCRIPTION;
+    type Arguments = T::Arguments;
+
+    async fn run(
+        &self,
+        arguments: T::Arguments,
+        call: &TurnCall<'_>,
+    ) -> Result<ToolReply, ToolOutcome> {
+        let exchange = ExchangeCall(call);
         let done = match T::run(arguments, &exchange).await {
             Ok((effect, text)) => match exchange.check(&effect).await {
                 Ok(()) => Ok((effect, text)),
@@ -150,29 +126,13 @@ impl<T: ExchangeTool> ExchangeToolAdapter<T> {
             },
             Err(error) => Err(error),
         };
-        match done {
-            Ok((effect, text)) => ToolOutcome::ok(text).with_effect(effect.into()),
-            Err(error) => error_outcome(&error, &call.call().name),
-        }
-    }
-}
-
-impl<T: ExchangeTool> Tool for ExchangeToolAdapter<T> {
-    fn definition(&self) -> &ToolDefinition {
-        &self.definition
-    }
-
-    fn call<'a>(
-        &'a self,
-        call: &'a Authorized,
-        context: &'a ToolContext,
-    ) -> BoxFuture<'a, ToolReply> {
-        Box::pin(async move { ToolReply::Done(self.run(call, context).await) })
+        let (effect, text) = done.map_err(|error| error_outcome(&error))?;
+        Ok(ToolReply::Done(ToolOutcome::ok(text).with_effect(effect.into())))
     }
 }
 
 /// Returns what the model is told about an error. Internal errors are only logged.
-fn error_outcome(error: &CallError, tool: &str) -> ToolOutcome {
+fn error_outcome(error: &CallError) -> ToolOutcome {
     let text = format!("Not done: {error}.");
     match error {
         CallError::Missing(_) => ToolOutcome::new(OutcomeStatus::Invalid, text),
@@ -180,10 +140,7 @@ fn error_outcome(error: &CallError, tool: &str) -> ToolOutcome {
         | CallError::Exchange(ExchangeError::Store(StoreError::NotFound(_))) => {
             ToolOutcome::new(OutcomeStatus::NotFound, text)
         }
-        CallError::Exchange(ExchangeError::Store(error)) => {
-            tracing::warn!(tool, %error, "exchange tool failed");
-            ToolOutcome::failed("The records are not available at the moment. Try again later.")
-        }
+        CallError::Exchange(ExchangeError::Store(error)) => unavailable(error),
         CallError::NoRoute(_) | CallError::Exchange(_) => {
             ToolOutcome::new(OutcomeStatus::Refused, text)
         }

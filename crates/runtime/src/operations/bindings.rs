@@ -58,14 +58,19 @@ impl OrgOperations<'_> {
     /// Returns the binding that would be created; nothing is stored.
     pub async fn draft_binding(&self, new: NewBinding) -> Result<OrgBinding> {
         self.authorize(OrgPermission::Configure).await?;
+        self.new_binding(new).await
+    }
+
+    /// Returns the binding that would be created, for a caller who is authorized.
+    pub(super) async fn new_binding(&self, new: NewBinding) -> Result<OrgBinding> {
         let NewBinding { channel, settings, secret, agent, priority } = new;
         let agent = match agent {
             Some(name) => self.find_agent(&name).await?,
             None => self.customer_agent().await?,
         };
         let id = fresh(BindingId::from_u128);
-        let name =
-            Binding::free_name(&channel, self.bindings().await?.iter().map(|one| &one.binding));
+        let known = self.inner().store.org(self.org).bindings(None, MAX_BINDINGS).await?;
+        let name = Binding::free_name(&channel, known.iter().map(|one| &one.binding));
         let binding = Binding { id, name, channel, enabled: true, priority };
         Ok(OrgBinding { binding, agent, settings, secret })
     }
@@ -89,8 +94,15 @@ impl OrgOperations<'_> {
 
     /// Creates or changes a binding. Fails if another binding uses the same bot.
     pub async fn save_binding(&self, bound: OrgBinding) -> Result<()> {
-        let store = self.authorize(OrgPermission::Configure).await?;
-        let known = self.bindings().await?;
+        self.authorize(OrgPermission::Configure).await?;
+        self.store_binding(bound).await
+    }
+
+    /// Creates or changes a binding, for a caller who is authorized. Fails if another binding
+    /// uses the same bot.
+    pub(super) async fn store_binding(&self, bound: OrgBinding) -> Result<()> {
+        let store = self.inner().store.org(self.org);
+        let known = store.bindings(None, MAX_BINDINGS).await?;
         let others = known.iter().map(|one| (&one.binding, one.secret.as_ref()));
         if let Some(other) = binding_of_same_bot((&bound.binding, bound.secret.as_ref()), others) {
             return Err(OperationError::AlreadyBound(other));

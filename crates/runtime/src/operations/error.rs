@@ -8,6 +8,7 @@ use ostler_domain::hierarchy::route::NoRoute;
 use ostler_domain::human::escalation::EscalationError;
 use ostler_domain::id::{ApprovalId, BindingId, DocumentId, EnvelopeId};
 use ostler_domain::knowledge::DocumentError;
+use ostler_domain::org::guardrail::GuardrailRefusal;
 use ostler_domain::org::people::RoleChangeRefused;
 use ostler_domain::org::role::Role;
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
@@ -88,6 +89,17 @@ pub enum QueueAgentRefused {
 pub enum OperationError {
     #[error("{who} may not {what}; only {holders} may")]
     Forbidden { who: String, what: &'static str, holders: &'static str },
+    /// The business layer of an agent does not allow it.
+    #[error(transparent)]
+    Guardrail(#[from] GuardrailRefusal),
+    #[error("there is an organization `{0}` already; choose another short name")]
+    SlugTaken(String),
+    #[error("no organization `{0}` here")]
+    NoOrg(String),
+    #[error("only a person changes the setting `{0}`; see `ostler settings`")]
+    OwnersSetting(String),
+    #[error("the bot cannot be used: {0}")]
+    UnusableBot(String),
     #[error(transparent)]
     RoleChange(#[from] RoleChangeRefused),
     #[error("`{0}` is not an e-mail address")]

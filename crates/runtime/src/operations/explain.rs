@@ -83,8 +83,8 @@ pub async fn session_scope(
 }
 
 /// Returns the scope that an agent, named by id, slug or subtype, would have in a new web
-/// chat: of its owner for a project manager, and of a customer for all others. Returns `None`
-/// if there is no such agent.
+/// chat: of its owner for a project manager or the platform's agent, and of a customer for all
+/// others. Returns `None` if there is no such agent.
 pub async fn fresh_scope(
     store: &Store,
     toolbox: &Toolbox,
@@ -98,7 +98,7 @@ pub async fn fresh_scope(
         binding: BindingId::from_u128(0),
         peer: Peer::Person(String::new()),
         entry: match agent.agent.subtype {
-            Subtype::Pm => ConversationEntry::Owner,
+            Subtype::Pm | Subtype::System => ConversationEntry::Owner,
             _ => ConversationEntry::Customer,
         },
     };

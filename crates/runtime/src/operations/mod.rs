@@ -12,6 +12,7 @@ mod actor;
 mod approvals;
 mod audit;
 mod bindings;
+mod clients;
 mod contacts;
 mod credits;
 mod data;
@@ -73,6 +74,7 @@ pub(crate) use approvals::approval_expired;
 pub use approvals::{ApprovalTiming, CallTiming};
 pub use audit::{AuditedField, NamedAuditEntry};
 pub use bindings::{BindingChange, NewBinding};
+pub use clients::{BotHost, ClientParts, ClientStats, CreatedClient, NewClient, first_resources};
 pub use contacts::{ContactSummary, Person};
 pub use data::{ImportFile, ImportPlan, ImportRow, RowOutcome, RowPlan, StoredItem};
 pub use error::{OperationError, QueueAgentRefused, WorkflowRefused};
@@ -132,6 +134,18 @@ impl Operations {
             bell: worker.bell().clone(),
             running_turns: worker.running_turns().clone(),
             org_views: worker.org_views().clone(),
+        }))
+    }
+
+    /// Creates operations for a tool call inside a turn.
+    pub(crate) fn in_turn(org_views: OrgViews, clock: Clock) -> Self {
+        Self(Arc::new(Inner {
+            store: org_views.store().clone(),
+            tools: org_views.toolbox().clone(),
+            clock,
+            bell: Doorbell::default(),
+            running_turns: RunningTurns::default(),
+            org_views,
         }))
     }
 

@@ -1,15 +1,18 @@
-//! Settings of an org, as `ostler settings` shows and changes them: the same definition, the
-//! same rules, the same path of the change.
+//! Fields of an org and of its agents, as commands show and change them: the same definition,
+//! the same rules, the same path of the change.
 
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{BindingId, OrgId};
+use ostler_domain::org::guardrail::GuardedAction;
 use ostler_domain::org::permission::OrgPermission;
+use ostler_domain::org::plan::LicencePlan;
+use ostler_domain::org::settings::owners_setting;
 use ostler_domain::secret::SecretRef;
 use ostler_store::OrgBinding;
-use ostler_world::{Address, Resource};
-use serde_json::{Map, Value};
+use ostler_world::{Address, Kind, Resource};
+use serde_json::{Map, Value, json};
 
-use super::world::{ApplyHost, LiveWorld, RefusedPlan};
+use super::world::{ApplyHost, LiveWorld};
 use super::{Actor, OperationError, OrgOperations, Result};
 
 /// A part of an org's configuration.
@@ -35,39 +38,79 @@ impl OrgOperations<'_> {
     pub async fn settings(&self, section: OrgSection) -> Result<Value> {
         self.authorize(OrgPermission::View).await?;
         let (live, address) = self.live_org().await?;
-        Ok(org_value(&live, &address)[section.field()].take())
+        Ok(value_of(&live, &address)[section.field()].take())
     }
 
     /// Changes settings of a section and returns them all. The change is a JSON merge patch:
     /// what is absent stays, and `null` resets a setting to its default.
     pub async fn change_settings(&self, section: OrgSection, patch: &Value) -> Result<Value> {
         self.authorize(OrgPermission::Configure).await?;
+        let names = patch.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+        if let (Actor::Agent { .. }, Some(name)) = (self.actor, owners_setting(names)) {
+            return Err(OperationError::OwnersSetting(name.to_owned()));
+        }
         let (live, address) = self.live_org().await?;
-        let mut value = org_value(&live, &address);
-        merge(&mut value[section.field()], patch);
+        self.change_fields(live, address, &json!({section.field(): patch})).await?;
+        self.settings(section).await
+    }
+
+    /// Changes fields of an agent, which may be named by id, slug or subtype. The change is a
+    /// JSON merge patch of what `ostler agent show --json` prints.
+    pub async fn change_agent(&self, agent: &str, patch: &Value) -> Result<()> {
+        let store = &self.inner().store;
+        self.actor.authorize_guarded(store, self.org, GuardedAction::ModifyAgent).await?;
+        let unknown = || OperationError::NoAgent(agent.to_owned());
+        let slug = self.view().await?.find_agent(agent).map(|one| one.agent.slug.clone());
+        let name = slug.ok_or_else(unknown)?;
+        let (live, Address { org, .. }) = self.live_org().await?;
+        let address = Address { org, kind: Kind::Agent, name };
+        if !live.resources.contains_key(&address) {
+            return Err(unknown());
+        }
+        self.change_fields(live, address, patch).await
+    }
+
+    /// Changes the licence plan of the org, and whether it includes client organizations.
+    pub async fn set_plan(&self, plan: LicencePlan, sub_orgs: Option<bool>) -> Result<()> {
+        self.authorize(OrgPermission::GrantCredits).await?;
+        let (live, address) = self.live_org().await?;
+        let mut patch = json!({"plan": plan});
+        if let Some(sub_orgs) = sub_orgs {
+            patch["sub_orgs"] = sub_orgs.into();
+        }
+        self.change_fields(live, address, &patch).await
+    }
+
+    /// Suspends the org: its channels are closed and it is not listed.
+    pub async fn suspend(&self) -> Result<()> {
+        self.authorize(OrgPermission::GrantCredits).await?;
+        let (live, address) = self.live_org().await?;
+        self.change_fields(live, address, &json!({"archived": true})).await
+    }
+
+    /// Changes fields of a resource by the rules and on the path of every change.
+    async fn change_fields(&self, live: LiveWorld, address: Address, patch: &Value) -> Result<()> {
+        let mut value = value_of(&live, &address);
+        merge(&mut value, patch);
         let resource = Resource::parse(address.kind, &value)?;
-        let changed = [(address, resource)].into();
-        let plan = self.operations.plan_change(live, &changed).map_err(|RefusedPlan(broken)| {
-            let broken: Vec<String> = broken.iter().map(|one| one.message.clone()).collect();
-            OperationError::BadResource(broken.join("; "))
-        })?;
+        let plan = self.operations.plan_change(live, &[(address, resource)].into())?;
         if !plan.is_empty() {
             self.operations.apply(self.actor, &plan, &NoChannels, |_| {}).await?;
         }
-        self.settings(section).await
+        Ok(())
     }
 
     /// Returns the whole world, because rules look at other orgs too, and the address of
     /// this org in it. The caller has authorized the actor for this org.
-    async fn live_org(&self) -> Result<(LiveWorld, Address)> {
+    pub(super) async fn live_org(&self) -> Result<(LiveWorld, Address)> {
         let slug = self.inner().store.org(self.org).org().await?.slug;
         let live = self.operations.live_world(Actor::Terminal).await?;
         Ok((live, Address::of_org(&slug)))
     }
 }
 
-/// Returns the fields of an org.
-fn org_value(live: &LiveWorld, address: &Address) -> Value {
+/// Returns the fields of a resource.
+fn value_of(live: &LiveWorld, address: &Address) -> Value {
     live.resources.get(address).map(|resource| resource.value().clone()).unwrap_or_default()
 }
 
@@ -90,7 +133,7 @@ fn merge(value: &mut Value, patch: &Value) {
     }
 }
 
-/// A change of settings touches no channel.
+/// A change of fields opens no channel.
 struct NoChannels;
 
 impl ApplyHost for NoChannels {

@@ -1,13 +1,13 @@
 //! The souls of agents: their versions, restoring one, and the prompt that results.
 
-use ostler_domain::agent::protection::{AgentChange, Editor, check_change};
+use ostler_domain::agent::protection::{AgentChange, AgentChangeRefused, Editor, check_change};
 use ostler_domain::org::OrgPlace;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::prompt::{PromptFacts, system_prompt};
 use ostler_domain::soul::{Soul, SoulHistory, SoulVersion, soul_owner};
 use serde_json::json;
 
-use super::{OperationError, OrgOperations, Result};
+use super::{Actor, OperationError, OrgOperations, Result};
 
 impl OrgOperations<'_> {
     /// Returns every version of an agent's soul, from 1. An agent may be named by id, slug
@@ -73,6 +73,9 @@ impl OrgOperations<'_> {
     /// Returns what the actor is to an agent of this org that it changes.
     pub(super) async fn editor(&self) -> Result<Editor<'static>> {
         let store = &self.inner().store;
+        if let Actor::Agent { .. } = self.actor {
+            return Err(AgentChangeRefused::ProposeInstead.into());
+        }
         let orgs = store.orgs().await?;
         let platform = orgs.iter().find(|org| org.place == OrgPlace::Platform);
         let is_platform_admin = match platform {
@@ -80,7 +83,7 @@ impl OrgOperations<'_> {
                 let right = OrgPermission::GrantCredits;
                 self.actor.authorize(store, platform.id, right).await.is_ok()
             }
-            None => self.actor == super::Actor::Terminal,
+            None => self.actor == Actor::Terminal,
         };
         Ok(if is_platform_admin { Editor::PlatformAdmin } else { Editor::OrgAdmin(self.org) })
     }

@@ -4,7 +4,6 @@ use ostler_domain::human::escalation::{Escalation, EscalationEffect, EscalationE
 use ostler_domain::id::{EscalationId, OutboxId, SessionId, UserId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::session::status::StatusChange;
-use ostler_store::Author;
 use serde_json::json;
 
 use super::session_change::SessionChange;
@@ -13,6 +12,7 @@ use crate::conversation::reply_route;
 use crate::ids::fresh;
 use crate::pending_commit::DraftMessage;
 use crate::records::entry::text_of;
+use crate::records::message::MessageAuthor;
 use crate::records::session::{OpenEscalation, Session};
 use crate::team;
 
@@ -97,7 +97,8 @@ fn send_message(change: &mut SessionChange, user: UserId, parts: &[MessagePart])
     let message =
         change.pending.add_message(&mut change.session, draft, Some(change.run), change.now);
     change.session.clock.touch(change.now);
-    route.send(&mut change.pending, Author::Human, parts.to_vec(), Some(message));
+    let author = MessageAuthor::Human { user };
+    route.send(&mut change.pending, &author, parts.to_vec(), Some(message));
     Ok(())
 }
 

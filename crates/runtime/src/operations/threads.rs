@@ -24,6 +24,7 @@ impl OrgOperations<'_> {
         Ok(match self.actor {
             Actor::User(id) | Actor::Chat(id) => id.to_string(),
             Actor::Key { id, .. } => id.to_string(),
+            Actor::Agent { id, .. } => id.to_string(),
             Actor::Terminal => "terminal".to_owned(),
         })
     }

@@ -1,7 +1,7 @@
 //! Outbox entries: a message and its destination.
 
 use ostler_channels::email_thread::EmailThread;
-use ostler_domain::id::{BindingId, MessageId};
+use ostler_domain::id::{AgentId, BindingId, MessageId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::session::key::Peer;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,9 @@ pub struct OutgoingMessage {
     pub parts: Vec<MessagePart>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<OutgoingButton>,
+    /// The agent that writes to somebody outside the org.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
     /// The message of the thread, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,

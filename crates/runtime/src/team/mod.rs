@@ -18,6 +18,7 @@ use ostler_domain::tool::catalogue::built_in;
 use ostler_engine::tool::Tool;
 
 use crate::running_turns::RunningTurns;
+use crate::turn_tool;
 
 pub(crate) use effect::TeamEffect;
 pub(crate) use end_escalation::{end_escalation, follow_up_entries};
@@ -27,15 +28,13 @@ pub(crate) use hand_over::{hand_over, hand_over_to_specialist};
 /// Returns the tools for handovers and escalations.
 pub fn tools(running_turns: &RunningTurns) -> Vec<Arc<dyn Tool>> {
     let make = |spec: ToolSpec| -> Option<Arc<dyn Tool>> {
-        match spec.name.as_str() {
-            "tag_in_agent" => {
-                Some(Arc::new(tag_in_agent::TagInAgent::new(spec, running_turns.clone())))
-            }
+        Some(match spec.name.as_str() {
+            "tag_in_agent" => turn_tool::build(tag_in_agent::TagInAgent, spec, running_turns),
             "escalate_to_human" => {
-                Some(Arc::new(escalate_to_human::EscalateToHuman::new(spec, running_turns.clone())))
+                turn_tool::build(escalate_to_human::EscalateToHuman, spec, running_turns)
             }
-            _ => None,
-        }
+            _ => return None,
+        })
     };
     built_in().into_iter().filter_map(make).collect()
 }

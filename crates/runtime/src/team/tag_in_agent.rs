@@ -1,22 +1,21 @@
 //! `tag_in_agent`: hands the conversation to a colleague, or only consults one.
 
-use futures_util::future::{BoxFuture, FutureExt};
 use ostler_domain::team::handoff::{HandoffFacts, HandoffRequest, may_consult, validate};
-use ostler_domain::tool::{Risk, ToolSpec};
-use ostler_engine::gate::Authorized;
+use ostler_domain::tool::Risk;
 use ostler_engine::outcome::ToolOutcome;
-use ostler_engine::tool::{SubagentTask, Tool, ToolContext, ToolDefinition, ToolReply};
+use ostler_engine::tool::{SubagentTask, ToolReply};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::effect::TeamEffect;
 use crate::assembly::{AgentBriefing, SessionFacts, build_prompt, resolve_scope};
 use crate::org_view::AgentView;
-use crate::running_turns::{RunningTurn, RunningTurns};
+use crate::running_turns::RunningTurn;
+use crate::turn_tool::{TurnCall, TurnTool};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Arguments {
+pub(super) struct Arguments {
     /// The colleague: an id, a short name or a role, such as `billing`.
     target_agent_id: String,
     /// Why you hand over.
@@ -40,27 +39,23 @@ struct Arguments {
     consult: bool,
 }
 
-const DESCRIPTION: &str = "Hand this conversation to a colleague who can help better. They answer \
-    the customer's last message at once. What you write beside the call reaches the customer first.";
+pub(super) struct TagInAgent;
 
-pub(super) struct TagInAgent {
-    definition: ToolDefinition,
-    running_turns: RunningTurns,
-}
+impl TurnTool for TagInAgent {
+    const DESCRIPTION: &'static str = "Hand this conversation to a colleague who can help better. \
+        They answer the customer's last message at once. What you write beside the call reaches \
+        the customer first.";
+    /// Several colleagues are consulted at the same time.
+    const SEQUENTIAL: bool = false;
+    type Arguments = Arguments;
 
-impl TagInAgent {
-    pub(super) fn new(spec: ToolSpec, running_turns: RunningTurns) -> Self {
-        let schema = schemars::schema_for!(Arguments).to_value();
-        Self { definition: ToolDefinition::new(spec, DESCRIPTION, schema), running_turns }
-    }
-
-    fn tag_in(&self, call: &Authorized, context: &ToolContext) -> Result<ToolReply, ToolOutcome> {
-        let arguments: Arguments = call.arguments()?;
+    async fn run(
+        &self,
+        arguments: Arguments,
+        call: &TurnCall<'_>,
+    ) -> Result<ToolReply, ToolOutcome> {
+        let TurnCall { context, turn, .. } = call;
         let not_here = || ToolOutcome::failed("There is no conversation to hand over here.");
-        let turn = context
-            .session
-            .and_then(|session| self.running_turns.get(session))
-            .ok_or_else(not_here)?;
         let config = turn.view.settings.team.clone().unwrap_or_default();
         let target = turn.view.find_agent(&arguments.target_agent_id);
         let request = HandoffRequest {
@@ -81,7 +76,7 @@ impl TagInAgent {
         if arguments.consult {
             may_consult(&facts).map_err(|why| ToolOutcome::failed(why.to_string()))?;
             return target
-                .map(|one| ToolReply::Delegate(consult(&turn, one, &request)))
+                .map(|one| ToolReply::Delegate(consult(turn, one, &request)))
                 .ok_or_else(not_here);
         }
         validate(&request, &facts, context.now)
@@ -129,20 +124,5 @@ fn consult(turn: &RunningTurn, colleague: &AgentView, request: &HandoffRequest) 
         tools: reads.map(|spec| spec.name.clone()).collect(),
         own_tools: Vec::new(),
         max_steps: None,
-    }
-}
-
-impl Tool for TagInAgent {
-    fn definition(&self) -> &ToolDefinition {
-        &self.definition
-    }
-
-    fn call<'a>(
-        &'a self,
-        call: &'a Authorized,
-        context: &'a ToolContext,
-    ) -> BoxFuture<'a, ToolReply> {
-        let reply = self.tag_in(call, context).unwrap_or_else(ToolReply::Done);
-        std::future::ready(reply).boxed()
     }
 }

@@ -99,10 +99,14 @@ pub enum Author {
     /// The runtime, for the org's own people: about the conversation but not part of
     /// it, so that neither waits for the other.
     Notice,
+    /// An agent, to somebody who is not in the conversation. Neither waits for the other, and a
+    /// takeover does not withdraw it.
+    Outreach,
 }
 
 impl Author {
-    pub(crate) const ALL: [Self; 4] = [Self::Agent, Self::Human, Self::System, Self::Notice];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Agent, Self::Human, Self::System, Self::Notice, Self::Outreach];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -110,6 +114,7 @@ impl Author {
             Self::Human => "human",
             Self::System => "system",
             Self::Notice => "notice",
+            Self::Outreach => "outreach",
         }
     }
 }

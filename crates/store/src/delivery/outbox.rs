@@ -171,10 +171,10 @@ const DUE_IN_LANE: Sql = Sql {
        JOIN conversations c ON c.org = o.org AND c.id = o.conversation
        WHERE o.lane = ?1 AND o.state = 'pending' AND o.due_at <= (SELECT now_ms())
          AND (o.author <> 'agent' OR o.epoch = c.epoch)
-         AND (o.author = 'notice' OR NOT EXISTS (
+         AND (o.author IN ('notice', 'outreach') OR NOT EXISTS (
            SELECT 1 FROM outbox e INDEXED BY outbox_open
            WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
-             AND e.state IN ('pending', 'sending') AND e.author <> 'notice'
+             AND e.state IN ('pending', 'sending') AND e.author NOT IN ('notice', 'outreach')
              AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch)))
        ORDER BY o.due_at, o.id LIMIT ?2",
     postgres: "SELECT o.org, o.id, o.conversation, o.payload, o.attempts + 1, o.author, o.progress
@@ -182,10 +182,10 @@ const DUE_IN_LANE: Sql = Sql {
        JOIN conversations c ON c.org = o.org AND c.id = o.conversation
        WHERE o.lane = $1 AND o.state = 'pending' AND o.due_at <= (SELECT now_ms())
          AND (o.author <> 'agent' OR o.epoch = c.epoch)
-         AND (o.author = 'notice' OR NOT EXISTS (
+         AND (o.author IN ('notice', 'outreach') OR NOT EXISTS (
            SELECT 1 FROM outbox e
            WHERE e.org = o.org AND e.conversation = o.conversation AND e.seq < o.seq
-             AND e.state IN ('pending', 'sending') AND e.author <> 'notice'
+             AND e.state IN ('pending', 'sending') AND e.author NOT IN ('notice', 'outreach')
              AND (e.state = 'sending' OR e.author <> 'agent' OR e.epoch = c.epoch)))
        ORDER BY o.due_at, o.id LIMIT $2
        FOR UPDATE OF o SKIP LOCKED FOR SHARE OF c SKIP LOCKED",

@@ -1,13 +1,16 @@
 //! What a change of the configuration needs from this machine: secrets for new channels,
 //! and a check that a channel can be opened.
 
+use futures_util::future::BoxFuture;
 use ostler_channels::Channels;
+use ostler_channels::connection::ChannelConnection;
 use ostler_channels::error::OpenError;
 use ostler_channels::signature::SigningKeys;
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{BindingId, OrgId};
 use ostler_domain::secret::SecretRef;
 use ostler_runtime::channel_binding::binding_config;
+use ostler_runtime::operations::BotHost;
 use ostler_runtime::operations::world::ApplyHost;
 use ostler_store::OrgBinding;
 
@@ -15,14 +18,14 @@ use crate::installation::Installation;
 use crate::{app, random, secrets};
 
 /// This machine, for changes of the configuration.
-pub(crate) struct Host<'i> {
-    installation: &'i Installation,
+pub(crate) struct Host {
+    installation: Installation,
     channels: Channels,
 }
 
-impl<'i> Host<'i> {
-    pub(crate) fn new(installation: &'i Installation) -> anyhow::Result<Self> {
-        Ok(Self { installation, channels: app::channels(installation)? })
+impl Host {
+    pub(crate) fn new(installation: &Installation) -> anyhow::Result<Self> {
+        Ok(Self { installation: installation.clone(), channels: app::channels(installation)? })
     }
 
     fn create_secret(
@@ -38,11 +41,11 @@ impl<'i> Host<'i> {
             _ => SigningKeys::encode_key(&random::bytes()?),
         };
         // The name of a channel may not be a valid file name; its id is.
-        secrets::create(self.installation, org, &binding.to_string(), &secret).map(Some)
+        secrets::create(&self.installation, org, &binding.to_string(), &secret).map(Some)
     }
 }
 
-impl ApplyHost for Host<'_> {
+impl ApplyHost for Host {
     fn new_secret(
         &self,
         org: OrgId,
@@ -57,10 +60,28 @@ impl ApplyHost for Host<'_> {
             Ok(_) => Ok(()),
             // It may be served elsewhere.
             Err(OpenError::UnreadableSecret { location, .. }) => {
-                let read = secrets::org_secrets(self.installation).read(org, &location);
+                let read = secrets::org_secrets(&self.installation).read(org, &location);
                 secrets::check_reference(read).map_err(|error| error.to_string())
             }
             Err(refused) => Err(refused.to_string()),
         }
+    }
+}
+
+impl BotHost for Host {
+    fn check_bot<'a>(
+        &'a self,
+        org: OrgId,
+        bound: &'a OrgBinding,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            match self.channels.open(&binding_config(org, bound)) {
+                Ok(ChannelConnection::Telegram(bot)) => {
+                    bot.fetch_username().await.map_err(|error| error.to_string())
+                }
+                Ok(_) => Err("this is no bot".to_owned()),
+                Err(error) => Err(error.to_string()),
+            }
+        })
     }
 }

@@ -3,9 +3,9 @@
 use std::num::NonZeroU32;
 
 use clap::Args;
-use ostler_domain::hierarchy::bootstrap::initial_agents;
 use ostler_domain::org::plan::LicencePlan;
-use ostler_world::{Address, Kind, Resource, Resources};
+use ostler_runtime::operations::{ClientParts, first_resources};
+use ostler_world::{Address, Resource, Resources};
 use serde_json::{Value, json};
 
 use crate::commands::args::{InstallationArgs, OutputArgs};
@@ -29,6 +29,9 @@ pub(crate) struct OrgCreateArgs {
     /// Also create a coordinator, which routes between the agency and its client
     #[arg(long, requires = "parent", conflicts_with = "no_agents")]
     coordinator: bool,
+    /// E-mail address of an owner; repeat it for several
+    #[arg(long = "owner", value_name = "EMAIL", requires = "parent", conflicts_with = "no_agents")]
+    owners: Vec<String>,
     /// Licence plan: free, starter, pro, professional, agency or enterprise
     #[arg(long, value_name = "PLAN", default_value = "free", value_parser = parse_plan)]
     plan: LicencePlan,
@@ -84,7 +87,8 @@ pub(super) async fn run(args: &OrgCreateArgs) -> anyhow::Result<()> {
     let with_agents = args.parent.is_some() && !args.no_agents;
     if with_agents {
         let name = args.name.as_ref().unwrap_or(&args.slug);
-        resources.extend(first_resources(&args.slug, name, args.coordinator)?);
+        let parts = ClientParts::All { coordinator: args.coordinator };
+        resources.extend(first_resources(&args.slug, name, &args.owners, parts)?);
     }
     let plan = editor.plan(&resources)?;
     operator.make(&plan, &how).await?;
@@ -98,31 +102,6 @@ pub(super) async fn run(args: &OrgCreateArgs) -> anyhow::Result<()> {
 
 fn parse(address: &Address, value: &Value) -> anyhow::Result<Resource> {
     Resource::parse(address.kind, value).map_err(|error| anyhow::anyhow!("{address}: {error}"))
-}
-
-/// Returns the first agents of a client and the web chat on which customers reach it. They are
-/// created together with the org, or not at all.
-fn first_resources(slug: &str, name: &str, coordinator: bool) -> anyhow::Result<Resources> {
-    let mut resources = Resources::new();
-    let mut add = |kind: Kind, name: &str, value: Value| -> anyhow::Result<()> {
-        let address = Address { org: slug.to_owned(), kind, name: name.to_owned() };
-        resources.insert(address.clone(), parse(&address, &value)?);
-        Ok(())
-    };
-    for agent in initial_agents(name, coordinator) {
-        let models: Vec<&str> = agent.model.into_iter().collect();
-        let value = json!({
-            "org": slug, "slug": agent.slug, "name": agent.name, "kind": agent.kind,
-            "subtype": agent.subtype.to_string(), "autonomy": agent.autonomy,
-            "models": models, "soul": agent.soul.unwrap_or_default(),
-        });
-        add(Kind::Agent, agent.slug, value)?;
-    }
-    let webchat = json!({
-        "org": slug, "name": "webchat", "kind": "webchat", "agent": "customer-service",
-    });
-    add(Kind::Channel, "webchat", webchat)?;
-    Ok(resources)
 }
 
 fn parse_plan(text: &str) -> Result<LicencePlan, String> {

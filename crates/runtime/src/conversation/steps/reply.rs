@@ -5,7 +5,7 @@ use ostler_domain::channel::binding::{Binding, choose_binding};
 use ostler_domain::id::{BindingId, MessageId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
-use ostler_domain::session::key::Peer;
+use ostler_domain::session::key::{ConversationEntry, Peer};
 use ostler_store::Author;
 use serde_json::json;
 
@@ -29,6 +29,8 @@ pub(crate) struct ReplyRoute {
     bus_request: Option<Box<BusRequest>>,
     /// The binding of the conversation's key.
     conversation_binding: BindingId,
+    /// Whether they go to somebody who is not one of the org's people.
+    is_outsider: bool,
     session: String,
     channel: String,
 }
@@ -52,6 +54,7 @@ pub(crate) fn run(
         thread: message.and_then(|message| message.thread.as_deref().cloned()),
         bus_request: session.bus_request.clone(),
         conversation_binding: session.binding,
+        is_outsider: session.entry == ConversationEntry::Customer,
         session: session.id.to_string(),
         channel: session.channel.to_string(),
     }
@@ -73,10 +76,15 @@ impl ReplyRoute {
     pub(crate) fn send(
         &self,
         pending: &mut PendingCommit,
-        author: Author,
+        author: &MessageAuthor,
         parts: Vec<MessagePart>,
         message: Option<MessageId>,
     ) {
+        let (author, agent) = match author {
+            MessageAuthor::Agent { id } => (Author::Agent, Some(*id)),
+            MessageAuthor::Human { .. } => (Author::Human, None),
+            MessageAuthor::Customer { .. } | MessageAuthor::System => (Author::System, None),
+        };
         let bus = self.bus_request.as_ref().map(|_| self.conversation_binding);
         if self.bus_request.as_ref().is_some_and(|request| request.reply_to().is_none()) {
             return;
@@ -96,6 +104,7 @@ impl ReplyRoute {
             to: self.to.clone(),
             parts,
             buttons: Vec::new(),
+            agent: agent.filter(|_| self.is_outsider),
             message,
             reply_to: self.reply_to.clone(),
             thread: self.thread.clone(),
@@ -134,6 +143,7 @@ pub(crate) fn forward_to_team(context: &RunContext<'_>, run: &mut Run) {
                 label: "Hand back".into(),
                 data: format!("resume:{}", run.session.id),
             }],
+            agent: None,
             message: None,
             reply_to: None,
             thread: None,

@@ -299,6 +299,7 @@ fn notice_message(
         to,
         parts: vec![MessagePart::text(text)],
         buttons,
+        agent: None,
         message: None,
         reply_to: None,
         thread: None,

@@ -14,6 +14,7 @@ use ostler_world::spec::{AgentDefinition, NameMap, Names};
 use ostler_world::{Address, Kind, Resource, Resources};
 use serde_json::{Map, Value, json};
 
+use super::super::actor::stand;
 use super::super::audit::PLACES;
 use super::super::{Actor, OperationError, Operations, Result};
 use super::data::{Digests, digests_of};
@@ -24,6 +25,14 @@ use crate::ids::fresh;
 /// Fields that only people of the platform may change.
 const LICENCE_FIELDS: [&str; 5] = ["plan", "sub_orgs", "credits", "starting_credits", "parent"];
 
+/// Whether a plan is checked against the rights of its actor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Authorization {
+    Checked,
+    /// The caller has checked it.
+    Given,
+}
+
 impl Operations {
     /// Applies a plan for an actor and reports each org that is done. What was planned for
     /// an org is made as a whole or not at all; orgs before a failed one stay changed.
@@ -32,6 +41,27 @@ impl Operations {
         actor: Actor,
         plan: &CheckedPlan,
         host: &dyn ApplyHost,
+        report: impl FnMut(&str),
+    ) -> Result<()> {
+        self.write_plan(actor, plan, host, Authorization::Checked, report).await
+    }
+
+    /// Applies a plan for an actor who was authorized for the whole of it.
+    pub(in super::super) async fn apply_authorized(
+        &self,
+        actor: Actor,
+        plan: &CheckedPlan,
+        host: &dyn ApplyHost,
+    ) -> Result<()> {
+        self.write_plan(actor, plan, host, Authorization::Given, |_| {}).await
+    }
+
+    async fn write_plan(
+        &self,
+        actor: Actor,
+        plan: &CheckedPlan,
+        host: &dyn ApplyHost,
+        authorization: Authorization,
         mut report: impl FnMut(&str),
     ) -> Result<()> {
         let names = new_names(plan);
@@ -42,7 +72,9 @@ impl Operations {
         }
         for slug in orgs_in_order(plan, &applied_by_org) {
             let changes = changes_by_org.remove(slug).unwrap_or_default();
-            self.authorize_changes(actor, plan, slug, &changes, &names).await?;
+            if authorization == Authorization::Checked {
+                self.authorize_changes(actor, plan, slug, &changes, &names).await?;
+            }
             let writer =
                 super::writes::Writer { operations: self, plan, names: &names, slug, host };
             let mut writes = writer.writes(&changes).await?;
@@ -99,13 +131,22 @@ impl Operations {
         if plan.live.orgs.contains_key(slug) {
             actor.authorize(store, org_id(names, slug)?, OrgPermission::Configure).await?;
         }
-        let editor = match platform {
-            Some(platform)
+        let stands = match actor {
+            Actor::Agent { id, org } => {
+                Some((id, stand(store, org, id, org_id(names, slug)?).await?))
+            }
+            _ => None,
+        };
+        let editor = match (&stands, platform) {
+            (Some((id, (position, relation))), _) => {
+                Editor::Agent { id: *id, position, relation: *relation }
+            }
+            (None, Some(platform))
                 if actor.authorize(store, platform, OrgPermission::GrantCredits).await.is_err() =>
             {
                 Editor::OrgAdmin(org_id(names, slug)?)
             }
-            None if actor != Actor::Terminal => Editor::OrgAdmin(org_id(names, slug)?),
+            (None, None) if actor != Actor::Terminal => Editor::OrgAdmin(org_id(names, slug)?),
             _ => Editor::PlatformAdmin,
         };
         for change in changes.iter().filter(|change| change.address.kind == Kind::McpServer) {
@@ -141,16 +182,29 @@ fn check_agent_change(plan: &CheckedPlan, change: &Change, editor: Editor<'_>) -
     if is_system && !was_system && editor != Editor::PlatformAdmin {
         return Err(AgentChangeRefused::SystemAgent(change.address.name.clone()).into());
     }
-    let Some(agent) = agent else { return Ok(()) };
+    let Some(agent) = agent else {
+        return match editor {
+            Editor::Agent { .. } => {
+                Err(AgentChangeRefused::OwnerOnly(change.address.name.clone()).into())
+            }
+            _ => Ok(()),
+        };
+    };
     let status = new.map_or(ostler_domain::agent::AgentStatus::Archived, |spec| spec.status);
     let mut parts: Vec<AgentChange> = Vec::new();
     for field in &change.fields {
         parts.push(match field.path.split('.').next().unwrap_or_default() {
             "soul" => AgentChange::Soul,
             "tools" | "profile" => AgentChange::Tools,
-            "autonomy" | "require_approval_for" | "limits" | "blocked_topics" => {
-                AgentChange::Guardrails
-            }
+            // The role and the kind decide which guardrails apply.
+            "autonomy"
+            | "require_approval_for"
+            | "limits"
+            | "blocked_topics"
+            | "subtype"
+            | "custom"
+            | "kind"
+            | "template" => AgentChange::Guardrails,
             "status" => AgentChange::Status(status),
             _ => AgentChange::Settings,
         });

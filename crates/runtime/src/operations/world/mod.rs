@@ -157,6 +157,13 @@ impl Operations {
     }
 }
 
+impl From<RefusedPlan> for OperationError {
+    fn from(RefusedPlan(broken): RefusedPlan) -> Self {
+        let broken: Vec<String> = broken.into_iter().map(|one| one.message).collect();
+        Self::BadResource(broken.join("; "))
+    }
+}
+
 impl From<ostler_world::spec::UnknownName> for OperationError {
     fn from(error: ostler_world::spec::UnknownName) -> Self {
         Self::BadResource(error.to_string())

@@ -9,7 +9,7 @@ use ostler_domain::money::Credits;
 use ostler_domain::money::caps::{SessionBudget, TurnBudget};
 use ostler_domain::org::Org;
 use ostler_domain::scope::session::SessionTools;
-use ostler_domain::scope::{AgentTools, OrgTools, ScopeFacts, ScopedTool, ToolScope, resolve};
+use ostler_domain::scope::{AgentTools, OrgTools, ScopeFacts, ToolScope, resolve};
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::{Trust, catalogue};
 use ostler_engine::tool::UnavailableTool;
@@ -17,7 +17,6 @@ use ostler_engine::tool::UnavailableTool;
 use super::report::{Explanation, RuleReport, ToolReport};
 use ostler_world::{Address, Kind, unknown_name};
 
-use crate::tool_set::built_in_names;
 use crate::world::{OrgToolSettings, World, WorldAgent, WorldSession};
 
 /// Resolves the scope of an agent and asks the gate about each active tool.
@@ -46,12 +45,11 @@ pub(super) fn explain(
         arguments: &serde_json::Value::Null,
     };
     let settings = tool_settings(world, org)?;
-    let (tools, mut unavailable) = existing(&scope, settings);
-    unavailable.extend(settings.mcp_servers.iter().map(|server| UnavailableTool {
+    let unavailable = settings.mcp_servers.iter().map(|server| UnavailableTool {
         name: format!("mcp__{server}__…"),
         reason: "the tools of an MCP server are known when it runs".to_owned(),
-    }));
-    let tools = tools.into_iter();
+    });
+    let tools = scope.tools().iter();
     Ok(Explanation {
         agent: agent.agent.display_name.clone(),
         org: org.name.clone(),
@@ -65,7 +63,7 @@ pub(super) fn explain(
                 report
             })
             .collect(),
-        unavailable,
+        unavailable: unavailable.collect(),
     })
 }
 
@@ -82,23 +80,6 @@ fn rule(world: &World, org: &Org, agent: &Agent, decision: &GateDecision) -> Opt
     let field = setting.field.path();
     let place = world.files.place_of(&address, field);
     Some(RuleReport::File { resource: address.to_string(), field, place })
-}
-
-/// Splits the tools of a scope into those that this program or the org has, and those that
-/// exist in name only. Of the latter, what the scope removes is explained by its rule.
-fn existing<'s>(
-    scope: &'s ToolScope,
-    settings: &OrgToolSettings,
-) -> (Vec<&'s ScopedTool>, Vec<UnavailableTool>) {
-    let mut names = built_in_names();
-    names.extend(settings.http_tools.iter().map(|spec| spec.name.clone()));
-    let exists = |tool: &&ScopedTool| tool.removed.is_some() || names.contains(&tool.spec.name);
-    let (tools, missing): (Vec<_>, Vec<_>) = scope.tools().iter().partition(exists);
-    let missing = missing.into_iter().map(|tool| UnavailableTool {
-        name: tool.spec.name.to_string(),
-        reason: "this program does not have it yet".to_owned(),
-    });
-    (tools, missing.collect())
 }
 
 fn tool_settings<'w>(world: &'w World, org: &Org) -> anyhow::Result<&'w OrgToolSettings> {

@@ -21,6 +21,7 @@ use crate::conversation::steps::reply;
 use crate::conversation::steps::turn::FinishedTurn;
 use crate::conversation::texts;
 use crate::org_view::AgentView;
+use crate::outreach;
 use crate::pending_commit::DraftMessage;
 use crate::records::message::{MessageAuthor, Purpose};
 use crate::records::run::RunOutcome;
@@ -109,6 +110,7 @@ pub(crate) fn run(
     run.pending.effects.extend(effects);
     let (view, by) = (&context.view, agent.agent.id);
     agent_changes::store_effects(view, &mut run.pending, by, &finished.effects);
+    outreach::store_effects(&mut run.pending, by, &finished.effects);
     let end = finished.record.end.clone();
     let next = match team_effects.into_iter().next().filter(|_| !run.is_silent) {
         Some(effect @ TeamEffect::TagIn { .. }) => {

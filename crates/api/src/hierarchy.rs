@@ -1,0 +1,69 @@
+//! What the business layers exchange: issues, delegations to an organization and insights; and
+//! what agents propose about agents: souls and autonomy levels.
+
+use ostler_domain::hierarchy::Importance;
+use ostler_domain::id::RecordId;
+use ostler_domain::soul::Soul;
+use ostler_domain::soul::proposal::{Proposal, ProposalAuthor};
+use ostler_domain::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// An issue, a delegation or an insight, with its id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchanged<T> {
+    pub id: RecordId,
+    pub created_at: Timestamp,
+    #[serde(flatten)]
+    pub record: T,
+}
+
+/// Resolves an issue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResolveIssueRequest {
+    /// What was decided, for the agent that sent the issue.
+    pub resolution: String,
+}
+
+/// Gives work to a client, or from the platform to an agency.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DelegateRequest {
+    /// The slug of the organization.
+    pub to: String,
+    pub instruction: String,
+    #[serde(default)]
+    pub priority: Option<Importance>,
+}
+
+/// Completes a delegation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompleteRequest {
+    /// What was done, for those who gave the work.
+    pub result: String,
+}
+
+/// Rejects a proposal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RejectProposalRequest {
+    pub reason: String,
+}
+
+/// A proposal to change a soul.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SoulProposal {
+    #[serde(flatten)]
+    pub proposal: Proposal,
+    pub author: ProposalAuthor,
+    /// The soul that it was made against; only in the answer to one proposal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Soul>,
+}
+
+/// The new version of a soul.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppliedSoul {
+    pub version: u32,
+}

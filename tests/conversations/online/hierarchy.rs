@@ -1,0 +1,149 @@
+//! Issues, delegations, insights and proposals over HTTP.
+
+use ostler_api::hierarchy::{AppliedSoul, Exchanged, SoulProposal};
+use ostler_api::page::Page;
+use ostler_api::problem::ProblemCode;
+use ostler_domain::agent::autonomy::AutonomyLevel;
+use ostler_domain::agent::growth::LevelProposal;
+use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::hierarchy::delegation::{OrgDelegation, OrgDelegationStatus};
+use ostler_domain::hierarchy::insight::Insight;
+use ostler_domain::hierarchy::issue::{Issue, IssueStatus};
+use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::org::plan::LicencePlan;
+use ostler_domain::org::role::Role;
+use ostler_domain::org::{Org, OrgPlace};
+use ostler_domain::soul::Soul;
+use ostler_runtime::operations::Actor;
+use serde_json::{Value, json};
+
+use super::{KEY, Online, key};
+use crate::support::{GIA, ORG, Scenario, agent, org};
+
+const AGENCY: OrgId = OrgId::from_u128(0x0a);
+const STRANGER: OrgId = OrgId::from_u128(0x0c);
+const LUCA: AgentId = AgentId::from_u128(0x10ca);
+const AGENCY_KEY: &str = "osk_an-operator-of-harbour-at-work";
+const ADMIN_KEY: &str = "osk_an-owner-of-bella-pizza-who-decides";
+const STRANGERS_KEY: &str = "osk_an-owner-of-somebody-elses-business";
+
+const SCRIPT: &str = "
+rules:
+  - when: { user: discount }
+    answer:
+      - call: escalate_to_parent
+        with: { summary: a discount for 30 guests, severity: low }
+      - call: share_insight_upward
+        with: { insight: groups ask for discounts, category: customer_trend }
+      - 'I have asked.'
+default: I see.
+";
+
+/// Returns a server of Bella Pizza, a client of Harbour whose customer has asked for a discount.
+async fn online() -> Online {
+    let scenario = Scenario::new(SCRIPT).await;
+    let store = &scenario.store;
+    for (id, slug) in [(AGENCY, "harbour"), (STRANGER, "stranger")] {
+        let top = org(id, slug, OrgPlace::TopLevel, LicencePlan::Agency);
+        store.create_org(top).await.unwrap();
+    }
+    let bella = store.org(ORG).org().await.unwrap();
+    let place = OrgPlace::SubOrg { parent: AGENCY };
+    store.org(ORG).update_org(Org { place, ..bella }).await.unwrap();
+    scenario.save_agent(agent(LUCA, "luca", Subtype::Pm)).await;
+    scenario.change_agent(GIA, |gia| gia.autonomy = AutonomyLevel::Autonomous).await;
+    scenario.say("rosa", "a discount?").await;
+    key(&scenario, AGENCY, 2, AGENCY_KEY, Role::Operator).await;
+    key(&scenario, ORG, 3, ADMIN_KEY, Role::Owner).await;
+    key(&scenario, STRANGER, 4, STRANGERS_KEY, Role::Owner).await;
+    Online::with(scenario).await
+}
+
+/// L20, L22: an issue is listed, named by the end of its id, acknowledged and resolved; nobody
+/// else sees it.
+#[tokio::test(flavor = "multi_thread")]
+async fn l20_l22_an_issue_is_decided_over_http() {
+    let online = online().await;
+    let (client, stranger) = (online.client(KEY), online.client(STRANGERS_KEY));
+    let bella = client.org(ORG);
+    let issues: Page<Exchanged<Issue>> = bella.get("issues", &()).await.unwrap();
+    let [issue] = &issues.items[..] else { panic!("{issues:?}") };
+    assert_eq!(issue.record.summary, "a discount for 30 guests");
+    let id = issue.id.to_string();
+    let end = &id[id.len() - 6..];
+    let yes = json!({"resolution": "yes, 10 percent"});
+    let early = bella.post::<_, Value>(&format!("issues/{end}/resolve"), &yes).await.unwrap_err();
+    assert_eq!(early.code, ProblemCode::NotNow, "{early:?}");
+    let seen: Exchanged<Issue> =
+        bella.post(&format!("issues/{end}/acknowledge"), &()).await.unwrap();
+    assert_eq!(seen.record.status, IssueStatus::Acknowledged);
+    let done: Exchanged<Issue> = bella.post(&format!("issues/{id}/resolve"), &yes).await.unwrap();
+    let IssueStatus::Resolved { resolution, .. } = done.record.status else { panic!("{done:?}") };
+    assert_eq!(resolution, "yes, 10 percent");
+    for path in ["issues", "insights", "org-delegations", "soul-proposals", "promotions"] {
+        let refused = stranger.org(ORG).get::<_, Value>(path, &()).await.unwrap_err();
+        assert_eq!(refused.code, ProblemCode::NotFound, "{path}");
+    }
+    let refused = stranger.org(ORG).post::<_, Value>(&format!("issues/{id}/dismiss"), &()).await;
+    assert_eq!(refused.unwrap_err().code, ProblemCode::NotFound);
+}
+
+/// L24, L26, L29: work goes to an own client and is answered there; an insight is acknowledged by
+/// the agency.
+#[tokio::test(flavor = "multi_thread")]
+async fn l26_l29_work_and_insights_are_answered_over_http() {
+    let online = online().await;
+    let (agency, client) = (online.client(AGENCY_KEY), online.client(KEY));
+    let (agency, bella) = (agency.org(AGENCY), client.org(ORG));
+    let work = |to: &str| json!({"to": to, "instruction": "a new menu", "priority": "high"});
+    let wrong = agency.post::<_, Value>("org-delegations", &work("stranger")).await.unwrap_err();
+    assert_eq!(wrong.code, ProblemCode::Invalid, "{wrong:?}");
+    let given: Exchanged<OrgDelegation> =
+        agency.post("org-delegations", &work("bella")).await.unwrap();
+    let path = |what: &str| format!("org-delegations/{}/{what}", given.id);
+    let own = agency.post::<_, Value>(&path("accept"), &()).await;
+    assert!(own.is_err(), "the receiver answers");
+    let accepted: Exchanged<OrgDelegation> = bella.post(&path("accept"), &()).await.unwrap();
+    assert_eq!(accepted.record.status, OrgDelegationStatus::Accepted);
+    let result = json!({"result": "it is online"});
+    let done: Exchanged<OrgDelegation> = bella.post(&path("complete"), &result).await.unwrap();
+    assert!(matches!(done.record.status, OrgDelegationStatus::Completed { .. }), "{done:?}");
+
+    let insights: Page<Exchanged<Insight>> = agency.get("insights", &()).await.unwrap();
+    let path = format!("insights/{}/acknowledge", insights.items[0].id);
+    assert!(bella.post::<_, Value>(&path, &()).await.is_err(), "the agency takes note");
+    let noted: Exchanged<Insight> = agency.post(&path, &()).await.unwrap();
+    assert!(noted.record.acknowledged_at.is_some());
+}
+
+/// H08, D12: proposals are listed, and decided by those who configure the org.
+#[tokio::test(flavor = "multi_thread")]
+async fn h08_d12_proposals_are_decided_over_http() {
+    let online = online().await;
+    let operations = online.scenario.operations();
+    let terminal = operations.as_actor(Actor::Terminal, ORG);
+    for personality in ["Bold", "Shy"] {
+        let soul = Soul { personality: personality.to_owned(), ..Soul::default() };
+        terminal.propose_soul("gia", soul, "it helps").await.unwrap();
+    }
+    let (operator, owner) = (online.client(KEY), online.client(ADMIN_KEY));
+    let (operator, owner) = (operator.org(ORG), owner.org(ORG));
+    let waiting: Page<SoulProposal> = operator.get("soul-proposals", &()).await.unwrap();
+    let ids: Vec<String> = waiting.items.iter().map(|one| one.proposal.id.to_string()).collect();
+    assert_eq!(ids.len(), 2, "{waiting:?}");
+    let shown: SoulProposal = owner.get(&format!("soul-proposals/{}", ids[0]), &()).await.unwrap();
+    assert!(shown.before.is_some_and(|before| before != shown.proposal.soul));
+    let path = format!("soul-proposals/{}/approve", ids[0]);
+    let refused = operator.post::<_, Value>(&path, &()).await.unwrap_err();
+    assert_eq!(refused.code, ProblemCode::Forbidden);
+    let applied: AppliedSoul = owner.post(&path, &()).await.unwrap();
+    assert_eq!(applied.version, 2);
+    let path = format!("soul-proposals/{}/reject", ids[1]);
+    let _: SoulProposal = owner.post(&path, &json!({"reason": "too shy"})).await.unwrap();
+    let waiting: Page<SoulProposal> = operator.get("soul-proposals", &()).await.unwrap();
+    assert!(waiting.items.is_empty(), "{waiting:?}");
+    let levels: Page<LevelProposal> = operator.get("promotions", &()).await.unwrap();
+    assert!(levels.items.is_empty());
+    let none = owner.post::<_, Value>("promotions/gia/approve", &()).await.unwrap_err();
+    assert_eq!(none.code, ProblemCode::Invalid, "{none:?}");
+}
