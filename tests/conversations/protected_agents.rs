@@ -170,6 +170,21 @@ async fn e12_e13_the_platform_pays_and_limits_a_system_agent() {
     assert_eq!(scenario.org().ledger_lines(None, 100).await.unwrap(), before);
 }
 
+/// E13: the platform's limit holds for all workers of a template together.
+#[tokio::test]
+async fn e13_workers_share_the_limit_of_their_template() {
+    let platform_limits = AgentLimits { max_messages_per_day: 2, ..AgentLimits::PLATFORM };
+    let scenario = with_quinn(Settings { platform_limits, ..Settings::default() }).await;
+    for person in ["rosa", "tom"] {
+        assert_eq!(scenario.say(person, "hello").await, ["About hello: yes."]);
+    }
+    let worker = async |person| scenario.harness(person).await.identity.agent_id;
+    assert_ne!(worker("rosa").await, worker("tom").await);
+    scenario.say("eve", "hello").await;
+    let outcome = scenario.runs("eve").await.pop().unwrap().outcome;
+    assert!(matches!(outcome, RunOutcome::RateLimited), "{outcome:?}");
+}
+
 /// H05, H06: sessions at the same time get workers of the template, at most ten; one that is
 /// idle for more than 30 s takes the next session; after an hour all but one are archived.
 /// The template itself never answers.

@@ -230,8 +230,8 @@ async fn g04_a_group_with_two_bots_is_a_team() {
 }
 
 /// L34, L36: the owner of an agency who follows a deep link to an agent of a sub-org is
-/// in testing mode and is told so; without a link it is an owner conversation, and other
-/// people who follow the link are customers.
+/// in testing mode until `/exit` and is told so; after that it is an owner conversation, and
+/// other people who follow the link are customers.
 #[tokio::test]
 async fn l34_l36_the_owner_of_an_agency_tests_by_deep_link() {
     let org = ConnectedOrg::new(VARIED).await;
@@ -257,7 +257,9 @@ async fn l34_l36_the_owner_of_an_agency_tests_by_deep_link() {
 
     let start = |update: i64, who: i64, text: &str| {
         let mut start = telegram_message(update, who, text);
-        start["message"]["entities"] = json!([{"type": "bot_command", "offset": 0, "length": 6}]);
+        let length = text.find(' ').unwrap_or(text.len());
+        start["message"]["entities"] =
+            json!([{"type": "bot_command", "offset": 0, "length": length}]);
         start
     };
     org.update(BOT, &start(1, 77, "/start gia")).await;
@@ -283,11 +285,16 @@ async fn l34_l36_the_owner_of_an_agency_tests_by_deep_link() {
             .filter(|one| one["chat_id"] == who);
         to.map(|one| one["text"].as_str().unwrap().to_owned()).collect()
     };
-    let greeting = "Welcome to testing mode for Bella Pizza. You are talking to Gia.";
+    let greeting =
+        "Welcome to testing mode for Bella Pizza. You are talking to Gia. Send /exit to leave.";
     assert_eq!(heard("77"), [greeting, "I see.", "What a pity!"]);
     assert_eq!(heard("78"), ["I see."]);
-    org.update(BOT, &start(4, 77, "/start")).await;
-    org.work().await;
+    let left = "You left testing mode for Bella Pizza. You are talking to its PM again.";
+    for (update, text) in [(4, "/exit"), (5, "/start")] {
+        org.update(BOT, &start(update, 77, text)).await;
+        org.work().await;
+    }
+    assert!(heard("77").contains(&left.to_owned()), "{:?}", heard("77"));
     let sessions = org.scenario.sessions().await;
     assert!(entries(&sessions).contains(&("77".into(), ConversationEntry::Owner)), "{sessions:?}");
     assert_eq!(sessions[0].org, ORG);

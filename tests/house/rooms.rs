@@ -27,7 +27,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 ];
 
 /// Modules that every room may use, and what each of them may use.
-const SHARED: [(&str, &[&str]); 16] = [
+const SHARED: [(&str, &[&str]); 19] = [
     ("faults", &[]),
     ("ids", &[]),
     ("outage_log", &[]),
@@ -42,6 +42,9 @@ const SHARED: [(&str, &[&str]); 16] = [
     ("turn_tool", &["org_view", "running_turns"]),
     ("change_audit", &["ids", "records"]),
     ("workers", &["ids", "records"]),
+    ("account_links", &["ids", "records"]),
+    ("deep_links", &["account_links"]),
+    ("shared_bot", &["channel_binding", "ids", "org_view", "records"]),
     ("pending_commit", &["ids", "records"]),
     ("inbox", &["faults", "ids", "records"]),
 ];

@@ -31,6 +31,9 @@
 //! | `turn_tool` | the frame of tools that work inside a conversation |
 //! | [`deltas`] | the text that agents are writing at the moment |
 //! | [`channel_binding`] | bindings in the form that channels take |
+//! | [`shared_bot`] | the platform's bot, through which people reach other orgs too |
+//! | `account_links` | the accounts on channels that belong to users |
+//! | `deep_links` | the links that open a conversation with an org |
 //! | [`run_error`] | why a run failed |
 //! | `workers` | workers of templates: assigning, creating and archiving them |
 //! | `change_audit` | audit entries of the changes that agents' tools make, and notices about them |
@@ -39,6 +42,7 @@
 //!
 //! `tests/house/rooms.rs` fails on an arrow that is not in the first table.
 
+mod account_links;
 pub mod administration;
 pub mod agent_changes;
 pub mod agents;
@@ -47,6 +51,7 @@ pub mod bus_bridge;
 mod change_audit;
 pub mod channel_binding;
 pub mod conversation;
+mod deep_links;
 pub mod delivery;
 pub mod deltas;
 pub mod deps;
@@ -62,6 +67,7 @@ mod pending_commit;
 pub mod records;
 pub mod run_error;
 pub mod running_turns;
+pub mod shared_bot;
 pub mod team;
 pub mod toolbox;
 mod turn_tool;

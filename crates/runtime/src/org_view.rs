@@ -60,6 +60,8 @@ pub struct OrgView {
     pub platform_policy: PolicyVersion,
     /// The platform org, if it pays for one of the agents.
     pub platform: Option<OrgId>,
+    /// The platform org, if the installation has one.
+    pub platform_org: Option<OrgId>,
     /// The connected services.
     pub integrations: BTreeSet<Integration>,
     pub bindings: Vec<OrgBinding>,
@@ -133,6 +135,7 @@ impl OrgView {
             policy,
             platform_policy: shared.platform_policy,
             platform: shared.platform.filter(|_| platform_pays),
+            platform_org: shared.platform,
             platform_agent,
             agents,
             integrations,

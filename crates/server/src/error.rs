@@ -94,6 +94,7 @@ impl From<OperationError> for ApiError {
         let code = match error {
             OperationError::Store(error) => return error.into(),
             OperationError::Unreadable(error) => return Self::internal(&error),
+            OperationError::NoRandomNumbers => return Self::internal(&error),
             OperationError::Forbidden { .. } => ProblemCode::Forbidden,
             OperationError::Busy => ProblemCode::Conflict,
             OperationError::Workflow(
@@ -124,6 +125,7 @@ impl From<OperationError> for ApiError {
             OperationError::NoMember(_)
             | OperationError::NoOrg(_)
             | OperationError::NoUser(_)
+            | OperationError::NoAccountLink(_)
             | OperationError::NoContact(_)
             | OperationError::NoRecord { .. } => ProblemCode::NotFound,
             OperationError::Team(_)

@@ -12,6 +12,8 @@
 //! | `matrix` | every capability from every layer on every org |
 //! | `verification` | the eight points by which the layers are verified |
 //! | `outreach` | e-mail and text messages to contacts |
+//! | `routing` | who is recognized, and who answers them |
+//! | `testing_mode` | what a test leaves behind |
 //! | `delegations` | work and instructions go down, insights go up |
 
 mod administration;
@@ -22,5 +24,7 @@ mod delegations;
 mod issues;
 mod matrix;
 mod outreach;
+mod routing;
+mod testing_mode;
 mod tree;
 mod verification;

@@ -1,17 +1,22 @@
 //! Visitors of a web chat.
 
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use ostler_channels::BindingConfig;
 use ostler_channels::connection::ChannelConnection;
+use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
+use ostler_domain::id::AgentId;
+use ostler_domain::org::role::Role;
 use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::session::guided::{
     InterviewCompletion, InterviewPhase, InterviewQuestion, InterviewTemplate,
 };
 use ostler_runtime::deps::Clock;
-use serde_json::json;
+use serde_json::{Value, json};
+use sha2::Sha256;
 
 use super::{Online, problem};
-use crate::support::{ECHO, ORG, WEBCHAT, lenient_settings};
+use crate::support::{ECHO, ORG, OWNER, WEBCHAT, agent, lenient_settings};
 
 const HELLO: &str = "
 delay: 100ms
@@ -287,4 +292,40 @@ async fn only_allowed_origins_can_embed_the_chat() {
     let widget = online.http.get(online.url("/widget.js")).send().await.unwrap();
     assert_eq!(widget.headers()["content-type"], "text/javascript; charset=utf-8");
     assert!(widget.text().await.unwrap().contains("EventSource"));
+}
+
+/// Returns the token of a visitor whose address the page's server has proved.
+async fn signed_visitor(online: &Online, email: &str) -> String {
+    let expires = Clock::system().now().as_millis() / 1000 + 600;
+    let mut mac = Hmac::<Sha256>::new_from_slice("c".repeat(40).as_bytes()).unwrap();
+    mac.update(format!("webchat identity\0{email}\0{expires}").as_bytes());
+    let proof = mac.finalize().into_bytes();
+    let proof: String = proof.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hello = online.http.post(online.url(&format!("/chat/{WEBCHAT}/visitors")));
+    let hello = hello.json(&json!({"email": email, "proof": proof, "expires": expires}));
+    let welcome: Value = hello.send().await.unwrap().json().await.unwrap();
+    welcome["token"].as_str().unwrap().to_owned()
+}
+
+/// L13, L14, S10: the owner, known by an address that the page's server has signed, talks to
+/// the PM on the page; everybody else talks to customer service.
+#[tokio::test(flavor = "multi_thread")]
+async fn l13_l14_the_signed_address_of_the_owner_opens_the_pm() {
+    let online = Online::new(ECHO).await;
+    let luca = agent(AgentId::from_u128(0x10ca), "luca", Subtype::Pm);
+    online.scenario.save_agent(luca).await;
+    online.scenario.add_member(OWNER, Role::Owner).await;
+    let owner = format!("{OWNER}@example.org");
+    for (email, expected) in [(owner.as_str(), "Luca"), ("rosa@example.org", "Gia")] {
+        let token = signed_visitor(&online, email).await;
+        let mut page = online.listen(&token, None).await;
+        assert_eq!(online.post(&token, "1", "hello").await.status(), 202);
+        assert_eq!(page.message().await.data["from"], "visitor");
+        assert_eq!(page.message().await.data["name"], expected, "{email}");
+    }
+    let anonymous = online.visitor().await;
+    let mut page = online.listen(&anonymous, None).await;
+    online.post(&anonymous, "1", &format!("I am {owner}")).await;
+    page.message().await;
+    assert_eq!(page.message().await.data["name"], "Gia", "a claim");
 }

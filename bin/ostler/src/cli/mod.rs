@@ -17,6 +17,7 @@ use crate::commands::contact::ContactCommand;
 use crate::commands::credit::CreditCommand;
 use crate::commands::data::DataCommand;
 use crate::commands::dead_letter::DeadLetterCommand;
+use crate::commands::deep_link::DeepLinkCommand;
 use crate::commands::delegation::DelegationCommand;
 use crate::commands::demo::DemoArgs;
 use crate::commands::doctor::DoctorArgs;
@@ -30,6 +31,7 @@ use crate::commands::integration::IntegrationCommand;
 use crate::commands::issue::IssueCommand;
 use crate::commands::key::KeyCommand;
 use crate::commands::knowledge::KnowledgeCommand;
+use crate::commands::link::LinkCommand;
 use crate::commands::mcp::McpCommand;
 use crate::commands::member::MemberCommand;
 use crate::commands::migrate::MigrateArgs;
@@ -152,6 +154,12 @@ pub(crate) enum Command {
     /// List and change the user accounts of the installation
     #[command(subcommand)]
     User(UserCommand),
+    /// Link accounts on channels to users, so that they are recognized there
+    #[command(subcommand)]
+    Link(LinkCommand),
+    /// Create, list and revoke links that open a conversation with an org in Telegram
+    #[command(subcommand)]
+    DeepLink(DeepLinkCommand),
     /// Show who changed what and when
     #[command(subcommand)]
     Audit(AuditCommand),

@@ -16,6 +16,7 @@ pub(crate) mod contact;
 pub(crate) mod credit;
 pub(crate) mod data;
 pub(crate) mod dead_letter;
+pub(crate) mod deep_link;
 pub(crate) mod delegation;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -31,6 +32,7 @@ pub(crate) mod issue;
 mod json;
 pub(crate) mod key;
 pub(crate) mod knowledge;
+pub(crate) mod link;
 mod local_agent;
 pub(crate) mod mcp;
 pub(crate) mod member;
@@ -100,6 +102,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Credit(command) => block_on(credit::run(&command)),
         Command::Data(command) => block_on(data::run(&command)),
         Command::DeadLetter(command) => block_on(dead_letter::run(&command)),
+        Command::DeepLink(command) => block_on(deep_link::run(&command)),
         Command::Delegation(command) => block_on(delegation::run(&command)),
         Command::Demo(args) => block_on(demo::run(&args)),
         Command::Escalation(command) => block_on(escalation::run(&command)),
@@ -109,6 +112,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Integration(command) => block_on(integration::run(&command)),
         Command::Key(command) => block_on(key::run(&command)),
         Command::Knowledge(command) => block_on(knowledge::run(&command)),
+        Command::Link(command) => block_on(link::run(&command)),
         Command::Member(command) => block_on(member::run(&command)),
         Command::Mcp(command) => block_on(mcp::run(&command)),
         Command::Migrate(args) => block_on(migrate::run(&args)),

@@ -21,6 +21,7 @@ mod init;
 mod invalid_world;
 mod knowledge;
 mod layers;
+mod link;
 mod listings;
 mod manual;
 mod member;

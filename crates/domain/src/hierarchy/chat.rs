@@ -41,15 +41,21 @@ pub struct ChatResolution {
     pub testing_mode: bool,
 }
 
-/// Routes a chat. A client's bot serves its client. The platform's bot follows a
-/// deep link, else routes owners to their own org and strangers to the system
-/// agent.
+/// Returns the org that a chat reaches. A client's bot serves its client. The platform's bot
+/// follows a deep link, else routes owners to their own org and strangers to the platform.
+pub fn reached_org(bot: BotOwner, deep_link: Option<OrgId>, own_org: Option<OrgId>) -> OrgId {
+    match bot {
+        BotOwner::Client(org) => org,
+        BotOwner::Platform(platform) => deep_link.or(own_org).unwrap_or(platform),
+    }
+}
+
+/// Routes a chat to the org that it [reaches](reached_org); strangers on the platform's bot
+/// reach the system agent.
 pub fn resolve(facts: &ChatFacts) -> ChatResolution {
-    let (organization_id, route_to_system_bot) = match (facts.bot, facts.deep_link, facts.own_org) {
-        (BotOwner::Client(org), _, _) | (BotOwner::Platform(_), Some(org), _) => (org, false),
-        (BotOwner::Platform(_), None, Some(own)) => (own, false),
-        (BotOwner::Platform(platform), None, None) => (platform, true),
-    };
+    let organization_id = reached_org(facts.bot, facts.deep_link, facts.own_org);
+    let route_to_system_bot =
+        matches!(facts.bot, BotOwner::Platform(platform) if platform == organization_id);
     // A deep link to another org than the one reached is ignored.
     let linked = facts.deep_link == Some(organization_id);
     let arrival = if linked { EntryPath::DeepLink } else { EntryPath::OrgSwitch };
@@ -63,7 +69,9 @@ pub fn resolve(facts: &ChatFacts) -> ChatResolution {
 
 /// Returns the first message of a test conversation.
 pub fn testing_greeting(client: &str, agent: &str) -> String {
-    format!("Welcome to testing mode for {client}. You are talking to {agent}.")
+    format!(
+        "Welcome to testing mode for {client}. You are talking to {agent}. Send /exit to leave."
+    )
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 pub mod bootstrap;
 pub mod chat;
+pub mod deep_link;
 pub mod delegation;
 pub mod insight;
 pub mod issue;

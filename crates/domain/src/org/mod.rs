@@ -2,6 +2,7 @@
 //!
 //! Owns who is above whom and what that allows. Knows nothing of tools or messages.
 
+pub mod account_link;
 pub mod guardrail;
 pub mod layer;
 pub mod people;

@@ -87,7 +87,7 @@ impl Run {
     /// Adds a side turn with what it cost.
     pub(crate) fn add_side_turn(&mut self, turn: FinishedTurn) {
         stats::count_cost(self, &turn);
-        self.pending.charges.push(turn.charges());
+        self.pending.charges.push(turn.charges(self.session.entry));
         self.side_turns.push(turn);
     }
 

@@ -17,9 +17,10 @@ use ostler_store::{
 use super::dead_letter::{DeliveryResult, with_notice};
 use super::message::outbound;
 use super::worker::DeliveryWorker;
-use crate::channel_binding::{binding_config, peer_address};
+use crate::channel_binding::peer_address;
 use crate::records::decode;
 use crate::records::outgoing::OutgoingMessage;
+use crate::shared_bot::connection_config;
 
 /// The jitter value that leaves a wait as it is.
 pub(super) const NO_JITTER: u32 = 500;
@@ -110,7 +111,10 @@ impl DeliveryWorker {
         {
             return Ok(self.dead_letter(row, ROUTES_ONLY, Some(&outgoing), None));
         }
-        let connection = match self.channels.open(&binding_config(row.org, &bound)) {
+        let Some(config) = connection_config(&self.store, row.org, &bound).await? else {
+            return Ok(self.no_binding(row, &outgoing, "the platform's bot is switched off"));
+        };
+        let connection = match self.channels.open(&config) {
             Ok(connection) => connection,
             Err(error) => return Ok(self.no_binding(row, &outgoing, &error.to_string())),
         };

@@ -4,16 +4,21 @@ use ostler_domain::channel::Channel;
 use ostler_domain::contact::{Contact, ContactDetails, merge};
 use ostler_domain::id::{AuditId, ContactId};
 use ostler_domain::org::permission::OrgPermission;
+use ostler_domain::session::key::ConversationEntry;
 use ostler_store::{ChannelVisitor, ContactExport, MergeCounts, PersonalDataCounts, StoredContact};
 use serde_json::{Value, json};
 
 use super::{OperationError, OrgOperations, Result};
 use crate::ids::fresh;
+use crate::records::decode;
+use crate::records::session::Session;
 
 /// Contacts read at once.
 const PAGE: u32 = 500;
 /// The most identifiers of a contact that are listed.
 const MAX_IDENTIFIERS: u32 = 1000;
+/// The most conversations with a contact that are listed.
+const MAX_INTERACTIONS: u32 = 50;
 /// The most people with the same name that an error lists.
 const MAX_CANDIDATES: usize = 5;
 
@@ -56,6 +61,16 @@ impl<'o> OrgOperations<'o> {
         let store = self.authorize(OrgPermission::View).await?;
         let identifiers = store.identifiers(contact.contact.id, MAX_IDENTIFIERS).await?;
         Ok(ContactSummary { contact, identifiers })
+    }
+
+    /// Returns the conversations with a contact, newest first. Tests are left out.
+    pub async fn interactions(&self, contact: StoredContact) -> Result<Vec<Session>> {
+        let store = self.authorize(OrgPermission::View).await?;
+        let stored = store.contact_sessions(contact, MAX_INTERACTIONS).await?;
+        let sessions = stored.iter().map(|one| decode("session", &one.data));
+        let mut sessions: Vec<Session> = sessions.collect::<std::result::Result<_, _>>()?;
+        sessions.retain(|session| session.entry != ConversationEntry::Testing);
+        Ok(sessions)
     }
 
     /// Finds a person by id, identifier on a channel (`+39061234`, `rosa@example.com`, the id

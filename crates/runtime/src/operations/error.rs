@@ -116,6 +116,10 @@ pub enum OperationError {
     NotPlatform,
     #[error("no user has the id or e-mail address `{0}`")]
     NoUser(String),
+    #[error("no linked account has this identifier or user: `{0}`; see `ostler link ls`")]
+    NoAccountLink(String),
+    #[error("the operating system provides no random numbers")]
+    NoRandomNumbers,
     #[error("no contact or visitor `{0}` in this organization; see `ostler contact ls`")]
     NoContact(String),
     #[error("these are the same contact already")]

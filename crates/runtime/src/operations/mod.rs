@@ -8,6 +8,7 @@
 //! that an agent wrote before is sent any more, and a turn that runs in this process is
 //! aborted.
 
+mod account_links;
 mod actor;
 mod approvals;
 mod audit;
@@ -17,6 +18,7 @@ mod contacts;
 mod credits;
 mod data;
 mod dead_letters;
+mod deep_links;
 mod error;
 mod escalations;
 mod exchange;
@@ -77,6 +79,7 @@ pub use bindings::{BindingChange, NewBinding};
 pub use clients::{BotHost, ClientParts, ClientStats, CreatedClient, NewClient, first_resources};
 pub use contacts::{ContactSummary, Person};
 pub use data::{ImportFile, ImportPlan, ImportRow, RowOutcome, RowPlan, StoredItem};
+pub use deep_links::{NewDeepLink, StoredDeepLink};
 pub use error::{OperationError, QueueAgentRefused, WorkflowRefused};
 pub use escalations::WaitingSession;
 pub use exchange::ExchangeRecord;

@@ -56,7 +56,7 @@ impl OrgOperations<'_> {
         Ok(after)
     }
 
-    async fn authorize_platform(&self) -> Result<OrgStore<'_>> {
+    pub(super) async fn authorize_platform(&self) -> Result<OrgStore<'_>> {
         let store = self.authorize(OrgPermission::ManagePeople).await?;
         match store.org().await?.place {
             OrgPlace::Platform => Ok(store),

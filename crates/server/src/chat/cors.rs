@@ -11,7 +11,7 @@ use ostler_channels::connection::ChannelConnection;
 use ostler_channels::error::ReceiveError;
 use ostler_channels::webchat::{Visitor, Webchat};
 use ostler_domain::id::{BindingId, OrgId};
-use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
+use ostler_domain::session::key::ConversationKey;
 use ostler_domain::time::Timestamp;
 use ostler_store::StoreError;
 
@@ -39,11 +39,15 @@ impl OpenChat {
         self.chat.verify_token(token, now).map_err(|error| unauthorized(&error))
     }
 
-    /// Returns the conversation of a visitor.
-    pub(crate) fn conversation_key(&self, visitor: &Visitor) -> ConversationKey {
-        let (org, binding) = (self.org, self.binding);
-        let peer = Peer::Person(visitor.identifier.clone());
-        ConversationKey { org, binding, peer, entry: ConversationEntry::Customer }
+    /// Returns the conversation of a visitor. The owner of the org has one with its PM.
+    pub(crate) async fn conversation_key(
+        &self,
+        server: &Server,
+        visitor: &Visitor,
+    ) -> Result<ConversationKey> {
+        let receiver = &server.deps.receiver;
+        let key = receiver.visitor_conversation(self.org, self.binding, &visitor.identifier);
+        Ok(key.await?)
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) async fn follow(
 ) -> Result<Response> {
     let visitor = chat.chat().verify_stream_ticket(&query.ticket, server.deps.clock.now());
     let visitor = visitor.map_err(|error| unauthorized(&error))?;
-    let key = chat.conversation_key(&visitor);
+    let key = chat.conversation_key(&server, &visitor).await?;
     // Subscribe before the first read, so that no message is missed.
     let (signals, deltas) = (server.tails.subscribe(chat.org), server.deps.deltas.follow());
     let seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());

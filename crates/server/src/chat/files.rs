@@ -31,7 +31,8 @@ pub(crate) async fn read(
     let blob: BlobId = body::parse_id(&blob, "file")?;
     let now = server.deps.clock.now();
     let visitor = chat.chat().verify_file_ticket(&query.ticket, blob, now);
-    let key = chat.conversation_key(&visitor.map_err(|error| unauthorized(&error))?);
+    let visitor = visitor.map_err(|error| unauthorized(&error))?;
+    let key = chat.conversation_key(&server, &visitor).await?;
     let store = server.deps.store.org(chat.org);
     if !store.conversation_uses_blob(&key, blob).await? {
         return Err(ApiError::not_found("file"));

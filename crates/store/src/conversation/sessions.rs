@@ -10,6 +10,8 @@ use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
+use crate::contacts::contact::StoredContact;
+use crate::contacts::privacy::find;
 use crate::conversation::lease::Lease;
 use crate::error::{Result, StoreError};
 use crate::tenancy::org_config::{OrgVersions, VERSIONS, read_versions, versions_key};
@@ -94,6 +96,11 @@ const LIST: Sql = sql!(
     "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
      FROM sessions s JOIN conversations c ON c.org = s.org AND c.id = s.conversation
      WHERE s.org = ?1 AND s.id < ?2 ORDER BY s.id DESC LIMIT ?3"
+);
+const OF_CONVERSATION: Sql = sql!(
+    "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
+     FROM sessions s JOIN conversations c ON c.org = s.org AND c.id = s.conversation
+     WHERE s.org = ?1 AND s.conversation = ?2 ORDER BY s.id DESC LIMIT ?3"
 );
 const LIST_HANDED_OFF: Sql = sql!(
     "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
@@ -183,6 +190,27 @@ impl OrgStore<'_> {
             SessionFilter::HandedOff => &LIST_HANDED_OFF,
         };
         self.rows(sql, [before.into(), limit.into()], session)
+    }
+
+    /// Lists the sessions of a contact's conversations, newest first.
+    pub fn contact_sessions(
+        &self,
+        contact: StoredContact,
+        limit: u32,
+    ) -> StoreFuture<Vec<StoredSession>> {
+        let org = self.org;
+        self.read(move |tx| {
+            let mut sessions = Vec::new();
+            for own in find::conversations(tx, org, &contact, limit as usize)? {
+                let params = [org.into(), own.id.into(), limit.into()];
+                for row in tx.query(&OF_CONVERSATION, &params)? {
+                    sessions.push(session(&row)?);
+                }
+            }
+            sessions.sort_by_key(|one| std::cmp::Reverse(one.id));
+            sessions.truncate(limit as usize);
+            Ok(sessions)
+        })
     }
 
     /// Returns a run.

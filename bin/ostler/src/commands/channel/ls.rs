@@ -2,6 +2,7 @@
 
 use ostler_channels::error::OpenError;
 use ostler_runtime::channel_binding::binding_config;
+use ostler_runtime::shared_bot::shared_bot;
 use ostler_store::OrgBinding;
 use serde_json::Value;
 
@@ -18,7 +19,11 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let bindings = operator.org(&org).bindings().await?;
     let failures = operator.org(&org).binding_failures().await?;
     let channels = app::channels(&operator.installation)?;
-    let open_error = |bound: &OrgBinding| channels.open(&binding_config(org.id, bound)).err();
+    // The platform's own binding shows whether its bot can be opened.
+    let open_error = |bound: &OrgBinding| match shared_bot(bound) {
+        Some(_) => None,
+        None => channels.open(&binding_config(org.id, bound)).err(),
+    };
     if args.output.json {
         let all: Vec<Value> = bindings
             .iter()

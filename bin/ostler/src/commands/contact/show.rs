@@ -7,6 +7,8 @@ use serde_json::json;
 use super::{ContactArgs, person_json};
 use crate::commands::args::OutputArgs;
 use crate::commands::contact::delete;
+use crate::commands::rfc3339;
+use crate::commands::session::view::format_time;
 use crate::screen::{Cell, HEADER, print_fields};
 
 #[derive(Debug, Args)]
@@ -22,6 +24,10 @@ pub(super) async fn run(args: &ContactShowArgs) -> anyhow::Result<()> {
     let operations = operator.org(&org);
     let person = operations.find_person(&args.contact.contact).await?;
     let counts = operations.export_person(&person).await?.count().await?;
+    let interactions = match &person {
+        Person::Contact(stored) => operations.interactions(stored.clone()).await?,
+        Person::Visitor(_) => Vec::new(),
+    };
     let identifiers = match &person {
         Person::Contact(stored) => operations.contact_summary(stored.clone()).await?.identifiers,
         Person::Visitor(visitor) => vec![(visitor.channel.clone(), visitor.identifier.clone())],
@@ -33,6 +39,13 @@ pub(super) async fn run(args: &ContactShowArgs) -> anyhow::Result<()> {
             .map(|(channel, identifier)| json!({"channel": channel, "identifier": identifier}))
             .collect();
         json["stored"] = json!(counts);
+        json["interactions"] = interactions
+            .iter()
+            .map(|one| {
+                json!({"session": one.id, "at": rfc3339(one.opened_at), "channel": one.channel,
+                    "messages": one.messages, "summary": one.summary})
+            })
+            .collect();
         return crate::commands::print_json(&json);
     }
     let mut rows: Vec<[Cell; 2]> = Vec::new();
@@ -57,6 +70,12 @@ pub(super) async fn run(args: &ContactShowArgs) -> anyhow::Result<()> {
     }
     for (channel, identifier) in &identifiers {
         add(channel.name(), identifier.clone());
+    }
+    for one in &interactions {
+        let about = one.summary.clone().unwrap_or_default();
+        let counted = format!("{} messages on {}", one.messages, one.channel);
+        let line = [format_time(one.opened_at), counted, about].join("  ");
+        add("conversation", line.trim_end().to_owned());
     }
     print_fields(&rows);
     anstream::println!();

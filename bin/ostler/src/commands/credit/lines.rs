@@ -63,5 +63,6 @@ fn expense(expense: &Expense) -> String {
     match expense {
         Expense::Model => "model calls".to_owned(),
         Expense::Tool(tool) => tool.to_string(),
+        Expense::Test(tested) => format!("{} (test)", self::expense(tested)),
     }
 }

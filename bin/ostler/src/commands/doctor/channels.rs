@@ -5,6 +5,7 @@ use ostler_channels::connection::ChannelConnection;
 use ostler_channels::telegram::Telegram;
 use ostler_domain::org::Org;
 use ostler_runtime::channel_binding::binding_config;
+use ostler_runtime::shared_bot::shared_bot;
 use ostler_store::{BindingFailure, HealthCheck, OrgBinding, Store};
 
 use super::{failed, join_problems, ok};
@@ -65,6 +66,9 @@ async fn problem(
     bound: &OrgBinding,
     online: bool,
 ) -> Option<String> {
+    if shared_bot(bound).is_some() {
+        return None;
+    }
     match channels.open(&binding_config(org.id, bound)) {
         Ok(ChannelConnection::Telegram(bot)) if online => {
             bot_problem(installation, &bot, bound).await

@@ -13,6 +13,19 @@ pub enum Expense {
     /// Model calls.
     Model,
     Tool(ToolName),
+    /// Something that the agency's owner spent while testing an agent.
+    Test(Box<Expense>),
+}
+
+impl Expense {
+    /// Marks an expense as spent in a test. Repeating it changes nothing.
+    #[must_use]
+    pub fn in_test(self) -> Self {
+        match self {
+            already @ Self::Test(_) => already,
+            other => Self::Test(Box::new(other)),
+        }
+    }
 }
 
 /// An expense and its amount.

@@ -7,17 +7,23 @@
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | `entry_point` | how a person enters: as a customer, as an owner, or to test an agent |
+//! | `commands` | commands that no agent reads: linking an account, leaving a test, switching org |
+//! | `entry_point` | how a person enters, and where: as a customer, as an owner, or to test an agent |
+//! | `identity` | which user sent a message |
+//! | `reply` | replies that are no part of a conversation |
 //! | `files` | attachments, fetched within limits and stored once |
 //! | `groups` | which of the org's bots are in a group |
 //! | `poll` | polling Telegram for updates |
 //! | [`team_chats`] | requests of the org's own people from their chats |
 //! | [`telegram_bots`] | which bots are polled, and which have a webhook |
 
+mod commands;
 mod entry_point;
 mod files;
 mod groups;
+mod identity;
 mod poll;
+mod reply;
 pub mod team_chats;
 pub mod telegram_bots;
 
@@ -35,12 +41,14 @@ use ostler_store::{AcceptOutcome, OrgBinding, OrgStore, Store, StoreError};
 use tokio::sync::Semaphore;
 
 use self::entry_point::EntryPoint;
+use self::reply::reply;
 use self::team_chats::TeamRequestHandler;
 use crate::channel_binding::binding_config;
 use crate::deps::Clock;
 use crate::inbox::Intake;
 use crate::org_view::{OrgView, OrgViews};
 use crate::records::entry::{InboxEntry, IncomingMessage, MessageSender};
+use crate::shared_bot::shared_binding;
 
 /// The size up to which a request is parsed at once: less than a millisecond of work.
 const MAX_INLINE_BYTES: usize = 16 * 1024;
@@ -202,9 +210,45 @@ impl InboundReceiver {
         context: &BindingContext<'_>,
         inbound: InboundMessage,
     ) -> Result<InboundOutcome, StoreError> {
-        let entry_point = self.entry_point(context, &inbound).await?;
+        if let Some(outcome) = self.receive_command(context, &inbound).await? {
+            return Ok(outcome);
+        }
+        let entry_point = match self.entry_point(context, &inbound).await? {
+            Ok(entry_point) => entry_point,
+            Err(refused) => {
+                reply(context, &inbound, &refused.to_string(), self.shared.clock.now()).await;
+                return Ok(InboundOutcome::Done);
+            }
+        };
         let id = inbound.id.clone();
+        if entry_point.org != context.org {
+            return self.receive_for(context, inbound, id, entry_point).await;
+        }
         self.accept(context, inbound, id, context.bound.binding.id, entry_point, Vec::new()).await
+    }
+
+    /// Receives a message on the platform's bot that is meant for another org.
+    async fn receive_for(
+        &self,
+        context: &BindingContext<'_>,
+        inbound: InboundMessage,
+        id: String,
+        entry_point: EntryPoint,
+    ) -> Result<InboundOutcome, StoreError> {
+        let org = entry_point.org;
+        let (store, view) = (self.store().org(org), self.view(org).await?);
+        let Some(bound) = shared_binding(store, &view, context.bound.binding.id).await? else {
+            let text = format!("Nobody at {} can answer yet.", view.org.name);
+            reply(context, &inbound, &text, self.shared.clock.now()).await;
+            return Ok(InboundOutcome::Done);
+        };
+        let binding = bound.binding.id;
+        let connection = context.connection;
+        let context = BindingContext { store, org, bound: &bound, connection, view };
+        if let Some(outcome) = self.receive_from_team(&context, &inbound).await? {
+            return Ok(outcome);
+        }
+        self.accept(&context, inbound, id, binding, entry_point, Vec::new()).await
     }
 
     async fn receive_from_group(
@@ -221,7 +265,8 @@ impl InboundReceiver {
             return Ok(InboundOutcome::Ignored("another bot of the org reads this group".into()));
         };
         let (binding, agents) = (group.conversation_binding, group.agents);
-        self.accept(context, inbound, id, binding, EntryPoint::CUSTOMER, agents).await
+        let entry_point = EntryPoint::customer(context.org);
+        self.accept(context, inbound, id, binding, entry_point, agents).await
     }
 
     /// Accepts a message into its conversation.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use ostler_channels::inbound::{InboundContent, InboundMessage, InboundPart};
-use ostler_channels::outbound::{FileContents, OutboundMessage, SendContext, TextFormat};
 use ostler_domain::audit::AuditActor;
 use ostler_domain::contact::{SenderProof, normalize_email};
 use ostler_domain::human::escalation::is_resume_command;
@@ -18,9 +17,9 @@ use ostler_domain::org::Relation;
 use ostler_domain::org::permission::{OrgPermission, role_permits};
 use ostler_domain::org::role::Role;
 use ostler_domain::org::settings::ChannelAddress;
-use ostler_domain::time::Timestamp;
 use ostler_store::StoreError;
 
+use super::reply::reply;
 use super::{BindingContext, InboundOutcome, InboundReceiver, answer_press, files};
 use crate::channel_binding::peer_address;
 use crate::ids::derived;
@@ -162,7 +161,7 @@ impl InboundReceiver {
         let action =
             if resumes { TeamAction::Resume } else { TeamAction::SendMessage(parts.to_vec()) };
         if let Err(why) = self.request(context, inbound, chat, session, action).await? {
-            reply_with_refusal(context, inbound, &why, self.shared.clock.now()).await;
+            reply(context, inbound, &why, self.shared.clock.now()).await;
         }
         Ok(Some(InboundOutcome::Done))
     }
@@ -299,29 +298,4 @@ async fn colleague(
     let key = format!("colleague {} {sender}", context.bound.binding.channel);
     let user = derived(UserId::from_u128, context.org.as_u128(), &key);
     Ok(Colleague { user, name })
-}
-
-/// Replies with the reason why a request was refused. A failure is ignored.
-async fn reply_with_refusal(
-    context: &BindingContext<'_>,
-    inbound: &InboundMessage,
-    why: &str,
-    now: Timestamp,
-) {
-    let message = OutboundMessage {
-        to: peer_address(&inbound.peer).to_owned(),
-        parts: vec![MessagePart::text(why)],
-        text_format: TextFormat::Verbatim,
-        buttons: Vec::new(),
-        reply_to: inbound.message_id.clone(),
-        email_thread: inbound.email_thread.clone(),
-    };
-    let how = SendContext {
-        idempotency_key: &format!("refused-{}", inbound.id),
-        plain_text: false,
-        possible_duplicate: false,
-    };
-    for piece in context.connection.pieces(&message) {
-        context.connection.send(&piece, how, &FileContents::new(), now).await;
-    }
 }

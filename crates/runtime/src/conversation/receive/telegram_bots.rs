@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use super::InboundReceiver;
 use crate::channel_binding::binding_config;
 use crate::outage_log::OutageLog;
+use crate::shared_bot::shared_bot;
 
 /// How often new and changed bindings are looked for.
 const CHECK_INTERVAL: Duration = Duration::from_secs(15);
@@ -80,7 +81,10 @@ impl InboundReceiver {
         for org in store.orgs().await? {
             let bindings = store.org(org.id).bindings(None, MAX_BINDINGS).await?;
             let enabled = |one: &OrgBinding| one.binding.enabled;
-            let telegram = |one: &OrgBinding| one.binding.channel == Channel::Telegram;
+            // The platform polls its own bot.
+            let telegram = |one: &OrgBinding| {
+                one.binding.channel == Channel::Telegram && shared_bot(one).is_none()
+            };
             for bound in bindings.into_iter().filter(|one| enabled(one) && telegram(one)) {
                 let id = bound.binding.id;
                 match left.remove(&id) {

@@ -3,8 +3,10 @@
 use ostler_domain::agent::limits::{
     AgentLimits, DailyUsage, RateLimitDecision, check, effective_limits,
 };
+use ostler_domain::agent::{Agent, AgentKind, Protection};
 use ostler_domain::id::AgentId;
 use ostler_domain::money::Usd;
+use ostler_domain::session::key::ConversationEntry;
 use ostler_store::{StoreError, StoredNotice};
 
 use crate::conversation::run_context::RunContext;
@@ -28,14 +30,28 @@ pub(crate) struct DailyStatus {
     pub(crate) notices: Vec<StoredNotice>,
 }
 
-/// Returns the name of the counter of an agent's messages.
-pub(crate) fn message_counter(agent: AgentId) -> String {
-    format!("messages:{agent}")
+/// Returns the agent whose limits a turn counts for. A system agent and its workers share the
+/// limits of their template, however many workers there are.
+pub(crate) fn counted_as(agent: &Agent) -> AgentId {
+    let shared = agent.kind == AgentKind::Worker || agent.protection == Protection::Protected;
+    agent.template.filter(|_| shared).unwrap_or(agent.id)
+}
+
+/// Returns the name of the counter of an agent's messages. Tests have one of their own, so
+/// that they take nothing away from customers.
+pub(crate) fn message_counter(agent: AgentId, entry: ConversationEntry) -> String {
+    match entry {
+        ConversationEntry::Testing => format!("test_messages:{agent}"),
+        ConversationEntry::Customer | ConversationEntry::Owner => format!("messages:{agent}"),
+    }
 }
 
 /// Returns the name of the counter of an agent's cost, in millionths of a dollar.
-pub(crate) fn cost_counter(agent: AgentId) -> String {
-    format!("cost:{agent}")
+pub(crate) fn cost_counter(agent: AgentId, entry: ConversationEntry) -> String {
+    match entry {
+        ConversationEntry::Testing => format!("test_cost:{agent}"),
+        ConversationEntry::Customer | ConversationEntry::Owner => format!("cost:{agent}"),
+    }
 }
 
 /// Checks the agent's limits of the day.
@@ -44,9 +60,9 @@ pub(crate) async fn run(
     agent: &AgentView,
     session: &Session,
 ) -> Result<DailyStatus, StoreError> {
-    let id = agent.agent.id;
-    let counters = [&*message_counter(id), &*cost_counter(id)];
-    let day = context.store().agent_daily_usage(id, counters, MAX_NOTICES).await?;
+    let (counted, entry) = (counted_as(&agent.agent), session.entry);
+    let counters = [&*message_counter(counted, entry), &*cost_counter(counted, entry)];
+    let day = context.store().agent_daily_usage(agent.agent.id, counters, MAX_NOTICES).await?;
     let [messages, cost] = day.counters;
     let today = DailyUsage {
         day: context.now.utc_day(),

@@ -25,7 +25,7 @@ use crate::conversation::host::TurnHost;
 use crate::conversation::media;
 use crate::conversation::run::Run;
 use crate::conversation::run_context::RunContext;
-use crate::conversation::steps::rate_limit::RateCheck;
+use crate::conversation::steps::rate_limit::{RateCheck, counted_as};
 use crate::conversation::trace::Trace;
 use crate::org_view::AgentView;
 use crate::records::run::TurnRecord;
@@ -37,6 +37,9 @@ use crate::running_turns::RunningTurn;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FinishedTurn {
     pub(crate) agent: AgentId,
+    /// The agent in whose place a worker answered; the limits of the day are its.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) counted_as: Option<AgentId>,
     /// What it added to the conversation.
     pub(crate) new_items: Vec<Item>,
     /// Changes that its tools want stored.
@@ -74,13 +77,19 @@ impl FinishedTurn {
         }
     }
 
-    /// Returns the charges for the commit.
-    pub(crate) fn charges(&self) -> TurnCharges {
+    /// Returns the charges for the commit. Those of a test are marked as such.
+    pub(crate) fn charges(&self, entry: ConversationEntry) -> TurnCharges {
+        let mut charges = self.record.charges.clone();
+        if entry == ConversationEntry::Testing {
+            for charge in &mut charges {
+                charge.expense = charge.expense.clone().in_test();
+            }
+        }
         TurnCharges {
             payer: self.payer,
             reservation: self.reservation,
             budget_owner: self.agent,
-            charges: self.record.charges.clone(),
+            charges,
         }
     }
 }
@@ -213,6 +222,7 @@ fn finished_turn(
         u32::try_from(account.restarts.len()).unwrap_or(u32::MAX);
     FinishedTurn {
         agent: agent.agent.id,
+        counted_as: Some(counted_as(&agent.agent)).filter(|id| *id != agent.agent.id),
         new_items: turn.new_items().to_vec(),
         effects: account.effects.clone(),
         deferred_questions: account.deferred_questions.clone(),

@@ -104,7 +104,7 @@ pub(crate) fn run(
     notify_unpaid_tools(run, agent, &finished);
     request_approvals(context, run, agent, &mut finished);
     run.session.resolution = None;
-    run.pending.charges.push(finished.charges());
+    run.pending.charges.push(finished.charges(run.session.entry));
     let team_effects = TeamEffect::select(&finished.effects);
     let effects = finished.effects.iter().map(|effect| (agent.agent.id, effect.clone()));
     run.pending.effects.extend(effects);

@@ -1,0 +1,133 @@
+//! Which user of the installation sent a message, and which orgs are theirs. What a message
+//! claims plays no part: the channel proves the account, and the account is linked, or its
+//! address was signed.
+
+use ostler_channels::inbound::InboundMessage;
+use ostler_domain::channel::Channel;
+use ostler_domain::contact::{SenderProof, is_email_address};
+use ostler_domain::id::{BindingId, OrgId};
+use ostler_domain::org::Relation;
+use ostler_domain::org::account_link::{ChannelAccount, owned_relation};
+use ostler_domain::session::key::{ConversationKey, EntryPath, Peer, conversation_entry};
+use ostler_store::{OrgBinding, OrgStore, StoreError, UserAccount};
+
+use super::{BindingContext, InboundReceiver};
+use crate::account_links::linked_user;
+use crate::org_view::OrgView;
+
+impl InboundReceiver {
+    /// Returns the conversation of a visitor of a web chat, whose token proves the address.
+    pub async fn visitor_conversation(
+        &self,
+        org: OrgId,
+        binding: BindingId,
+        visitor: &str,
+    ) -> Result<ConversationKey, StoreError> {
+        let view = self.view(org).await?;
+        let bound = view.bindings.iter().find(|one| one.binding.id == binding);
+        let bound = bound.ok_or(StoreError::NotFound("binding"))?;
+        let account = self.account_of(&view, bound, visitor).await?;
+        let owned = self.relation_to(&view, bound, visitor, account.as_ref()).await?;
+        let entry = conversation_entry(owned, EntryPath::OrgSwitch);
+        Ok(ConversationKey { org, binding, peer: Peer::Person(visitor.to_owned()), entry })
+    }
+
+    /// Returns the account of the user who sent a message, if the channel proves it: a linked
+    /// Telegram account, or the signed address of a web chat.
+    pub(super) async fn sender_account(
+        &self,
+        context: &BindingContext<'_>,
+        inbound: &InboundMessage,
+    ) -> Result<Option<UserAccount>, StoreError> {
+        match inbound.from.proof {
+            SenderProof::Unproven => Ok(None),
+            SenderProof::Proven => {
+                self.account_of(&context.view, context.bound, &inbound.from.identifier).await
+            }
+        }
+    }
+
+    /// Returns the account of a proven sender.
+    async fn account_of(
+        &self,
+        view: &OrgView,
+        bound: &OrgBinding,
+        sender: &str,
+    ) -> Result<Option<UserAccount>, StoreError> {
+        let found = match &bound.binding.channel {
+            channel @ Channel::Telegram => {
+                let Some(platform) = self.platform(view) else { return Ok(None) };
+                let (channel, identifier) = (channel.clone(), sender.to_owned());
+                let account = ChannelAccount { channel, identifier };
+                let Some(user) = linked_user(platform, &account).await? else { return Ok(None) };
+                self.store().user_account(user).await
+            }
+            // The id of a visitor whose address nobody proved is no address.
+            Channel::Webchat if is_email_address(sender) => {
+                self.store().user_account_by_email(sender).await
+            }
+            _ => return Ok(None),
+        };
+        match found {
+            Ok(account) => Ok(Some(account)),
+            Err(StoreError::NotFound(_)) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Returns how an org is related to one that a proven sender owns, if any: by the roles of
+    /// the user, or by the owner's chat in the settings.
+    pub(super) async fn relation_to(
+        &self,
+        view: &OrgView,
+        bound: &OrgBinding,
+        sender: &str,
+        account: Option<&UserAccount>,
+    ) -> Result<Option<Relation>, StoreError> {
+        let parent = view.parent.as_ref().map(|parent| parent.id);
+        let by_role = account.and_then(|account| {
+            let roles = account.memberships.iter().map(|one| (one.org, one.role));
+            owned_relation(roles, view.org.id, parent)
+        });
+        if by_role.is_some() {
+            return Ok(by_role);
+        }
+        if is_owner(view, bound, sender) {
+            return Ok(Some(Relation::Own));
+        }
+        let Some(parent) = parent else { return Ok(None) };
+        let parent = self.view(parent).await?;
+        Ok(is_owner(&parent, bound, sender).then_some(Relation::Child))
+    }
+
+    /// Returns the platform's part of the store, if there is a platform.
+    pub(super) fn platform(&self, view: &OrgView) -> Option<OrgStore<'_>> {
+        view.platform_org.map(|platform| self.store().org(platform))
+    }
+}
+
+/// Returns whether the sender is the owner of an org by its settings. A mail never proves that,
+/// because its sender can be forged.
+fn is_owner(view: &OrgView, bound: &OrgBinding, sender: &str) -> bool {
+    let (binding, channel) = (bound.binding.id, &bound.binding.channel);
+    let Some(owner) = &view.settings.people.owner else { return false };
+    if owner.identifier != sender || *channel == Channel::Email {
+        return false;
+    }
+    // A person has the same Telegram id with every bot.
+    let owner_binding = view.bindings.iter().find(|one| one.binding.id == owner.binding);
+    owner.binding == binding
+        || (*channel == Channel::Telegram
+            && owner_binding.is_some_and(|one| one.binding.channel == Channel::Telegram))
+}
+
+/// Returns the sender's account on the channel.
+pub(super) fn channel_account(
+    context: &BindingContext<'_>,
+    inbound: &InboundMessage,
+) -> ChannelAccount {
+    ChannelAccount {
+        channel: context.bound.binding.channel.clone(),
+        identifier: inbound.from.identifier.clone(),
+    }
+}
