@@ -1,9 +1,13 @@
 //! Members of the org in their chats: the owner, and the team group.
 
+use std::sync::Arc;
+
 use ostler_domain::org::settings::{ChannelAddress, NotifyAddresses, OrgSettings};
 use ostler_domain::session::key::ConversationEntry;
+use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::config::TeamConfig;
-use ostler_runtime::conversation::receive::InboundOutcome;
+use ostler_runtime::conversation::receive::{InboundOutcome, InboundReceiver};
+use ostler_runtime::deps::Clock;
 use serde_json::{Value, json};
 
 use crate::fake_server::{Reply, SeenRequest, Server};
@@ -144,4 +148,48 @@ async fn a_reply_of_the_owner_goes_to_the_customer_and_other_messages_to_agents(
     let own = org.scenario.session(&OWNER.to_string()).await;
     assert_eq!(own.entry, ConversationEntry::Owner);
     assert_eq!(org.team_requests.done().len(), 1);
+}
+
+/// G36, G37, G45: the requests of the team's group are carried out: a press on the notice takes
+/// over, the customer hears what a person writes there, and the button of the takeover hands
+/// back to the agent, which answers again. A press by a customer changes nothing.
+#[tokio::test]
+async fn g36_g37_g45_the_group_takes_over_and_the_button_resumes_the_agent() {
+    let (mut org, bot) = org(true).await;
+    org.receiver = InboundReceiver::new(
+        org.scenario.worker.org_views().clone(),
+        org.scenario.intake.clone(),
+        org.channels.clone(),
+        Arc::new(org.scenario.operations()),
+        Clock::system(),
+    );
+    escalate(&org, "+391").await;
+    let data = |message: &Value, label: &str| -> String {
+        let rows = message["reply_markup"]["inline_keyboard"].as_array().expect("buttons").clone();
+        let all = rows.iter().flat_map(|row| row.as_array().expect("a row").clone());
+        let mut found = all.filter(|one| one["text"] == label);
+        found.next().expect("the button")["callback_data"].as_str().unwrap().to_owned()
+    };
+    let status = async || org.scenario.session("+391").await.status;
+    let (_, notice) = sent_to(&bot, GROUP).remove(0);
+    org.update(BOT, &press(1, 9, GROUP, &data(&notice, "Take over"))).await;
+    org.deliver().await;
+    assert_eq!(status().await, SessionStatus::HandedOff);
+    let (_, offer) = sent_to(&bot, GROUP).pop().unwrap();
+    assert!(offer["text"].as_str().unwrap().starts_with("You have the conversation"), "{offer}");
+    let resume = data(&offer, "Resume agent");
+    org.update(BOT, &group_message(2, "Luca here", None)).await;
+    org.update(BOT, &press(3, 5, 5, &resume)).await;
+    org.work().await;
+    assert_eq!(status().await, SessionStatus::HandedOff, "a press of a customer");
+    org.update(BOT, &press(4, 9, GROUP, &resume)).await;
+    org.work().await;
+    assert_eq!(status().await, SessionStatus::Active);
+    let body = json!({"type": "message", "from": {"id": "+391"}, "text": "thank you"});
+    org.receive_webhook(SMS, "thanks", &body).await;
+    org.work().await;
+    let thread = org.scenario.thread("+391").await;
+    let texts: Vec<_> = thread.iter().map(|one| one.text().into_owned()).collect();
+    assert!(texts.contains(&"Luca here".to_owned()), "{texts:?}");
+    assert_eq!(texts.last().map(String::as_str), Some("I see."), "{texts:?}");
 }

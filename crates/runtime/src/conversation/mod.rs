@@ -35,5 +35,5 @@ mod trace;
 mod worker;
 
 pub(crate) use steps::record::{RUN_RECORD_VERSION, next_due};
-pub(crate) use steps::reply::run as reply_route;
+pub(crate) use steps::reply::{run as reply_route, team_message};
 pub use worker::Worker;

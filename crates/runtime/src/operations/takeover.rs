@@ -1,14 +1,16 @@
 //! A person takes a conversation over, writes in it, and hands it back.
 
-use ostler_domain::human::escalation::{Escalation, EscalationEffect, EscalationEvent};
+use ostler_domain::human::escalation::{
+    Escalation, EscalationEffect, EscalationEvent, EscalationStatus,
+};
 use ostler_domain::id::{EscalationId, OutboxId, SessionId, UserId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::session::status::StatusChange;
 use serde_json::json;
 
 use super::session_change::SessionChange;
-use super::{OperationError, OrgOperations, Result, follow_up_entry};
-use crate::conversation::reply_route;
+use super::{Actor, OperationError, OrgOperations, Result, follow_up_entry};
+use crate::conversation::{reply_route, team_message};
 use crate::ids::fresh;
 use crate::pending_commit::DraftMessage;
 use crate::records::entry::text_of;
@@ -32,7 +34,11 @@ impl OrgOperations<'_> {
     pub async fn take_over(&self, id: SessionId) -> Result<Takeover> {
         let user = self.actor.user_id();
         let data = json!({"user": user});
-        let change = |change: &mut SessionChange| begin_takeover(change, user);
+        let change = |change: &mut SessionChange| {
+            begin_takeover(change, user)?;
+            self.offer_resume(change);
+            Ok(())
+        };
         let (session, withdrawn_messages) =
             self.change_session(id, "take_over", &data, change).await?;
         let (withdrawn, in_flight) = (withdrawn_messages.withdrawn, withdrawn_messages.in_flight);
@@ -48,7 +54,14 @@ impl OrgOperations<'_> {
         }
         let user = self.actor.user_id();
         let data = json!({"user": user});
-        let change = |change: &mut SessionChange| send_message(change, user, &parts);
+        let change = |change: &mut SessionChange| {
+            let was_answered = is_taken_over(change);
+            send_message(change, user, &parts)?;
+            if !was_answered {
+                self.offer_resume(change);
+            }
+            Ok(())
+        };
         Ok(self.change_session(id, "human_message", &data, change).await?.0)
     }
 
@@ -70,6 +83,27 @@ impl OrgOperations<'_> {
         let change = |change: &mut SessionChange| end_escalation(change, &EscalationEvent::Dismiss);
         Ok(self.change_session(id, "dismiss_escalation", &data, change).await?.0)
     }
+}
+
+impl OrgOperations<'_> {
+    /// Sends a person who took over from a chat the button that hands the conversation back.
+    fn offer_resume(&self, change: &mut SessionChange) {
+        if !matches!(self.actor, Actor::Chat(_)) {
+            return;
+        }
+        let name = change.session.name.as_deref().unwrap_or("the customer");
+        let text = format!("You have the conversation with {name}. The agent stays silent.");
+        let parts = vec![MessagePart::text(text)];
+        if let Some(message) = team_message(&change.view, &change.session, parts) {
+            change.pending.add_outgoing(Author::Notice, &message);
+        }
+    }
+}
+
+/// Returns whether a person answers in the session.
+fn is_taken_over(change: &SessionChange) -> bool {
+    let open = change.session.open_escalation();
+    open.is_some_and(|one| one.state.status == EscalationStatus::TakenOver)
 }
 
 fn begin_takeover(change: &mut SessionChange, user: UserId) -> Result<()> {

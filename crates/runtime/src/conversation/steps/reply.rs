@@ -118,13 +118,6 @@ impl ReplyRoute {
 /// Forwards the customer's messages to the person who answers: to the team's group if the
 /// org uses one, else to the owner's chat.
 pub(crate) fn forward_to_team(context: &RunContext<'_>, run: &mut Run) {
-    let settings = &context.view.settings;
-    let people = &settings.people;
-    let enabled = settings.team.as_ref().is_some_and(|team| team.team_group_enabled);
-    let group = people.team_group.as_ref().filter(|_| enabled);
-    let group = group.map(|at| (at, Peer::Group(at.identifier.clone())));
-    let owner = || people.owner.as_ref().map(|at| (at, Peer::Person(at.identifier.clone())));
-    let Some((at, to)) = group.or_else(owner) else { return };
     let name = run.session.name.clone().unwrap_or_else(|| "The customer".to_owned());
     let from_customer = |one: &&ThreadMessage| matches!(one.author, MessageAuthor::Customer { .. });
     let messages = run.pending.thread_messages.iter();
@@ -133,22 +126,38 @@ pub(crate) fn forward_to_team(context: &RunContext<'_>, run: &mut Run) {
     let mut parts = vec![MessagePart::text(format!("{name}: {}", texts.join("\n")))];
     let all = messages.iter().flat_map(|one| &one.parts);
     parts.extend(all.filter(|part| part.attachment().is_some()).cloned());
-    run.pending.add_outgoing(
-        Author::Notice,
-        &OutgoingMessage {
-            binding: at.binding,
-            to,
-            parts,
-            buttons: vec![OutgoingButton {
-                label: "Hand back".into(),
-                data: format!("resume:{}", run.session.id),
-            }],
-            agent: None,
-            message: None,
-            reply_to: None,
-            thread: None,
-            bus_request: None,
-            plain_text: false,
-        },
-    );
+    if let Some(message) = team_message(&context.view, &run.session, parts) {
+        run.pending.add_outgoing(Author::Notice, &message);
+    }
+}
+
+/// Returns a message about a session to the team's group if the org uses one, else to the
+/// owner's chat, with a button that hands the conversation back. Returns `None` if the org has
+/// neither.
+pub(crate) fn team_message(
+    view: &OrgView,
+    session: &Session,
+    parts: Vec<MessagePart>,
+) -> Option<OutgoingMessage> {
+    let (settings, people) = (&view.settings, &view.settings.people);
+    let enabled = settings.team.as_ref().is_some_and(|team| team.team_group_enabled);
+    let group = people.team_group.as_ref().filter(|_| enabled);
+    let group = group.map(|at| (at, Peer::Group(at.identifier.clone())));
+    let owner = || people.owner.as_ref().map(|at| (at, Peer::Person(at.identifier.clone())));
+    let (at, to) = group.or_else(owner)?;
+    Some(OutgoingMessage {
+        binding: at.binding,
+        to,
+        parts,
+        buttons: vec![OutgoingButton {
+            label: "Resume agent".into(),
+            data: format!("resume:{}", session.id),
+        }],
+        agent: None,
+        message: None,
+        reply_to: None,
+        thread: None,
+        bus_request: None,
+        plain_text: false,
+    })
 }
