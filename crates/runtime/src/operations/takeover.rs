@@ -6,6 +6,7 @@ use ostler_domain::human::escalation::{
 use ostler_domain::id::{EscalationId, OutboxId, SessionId, UserId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::session::status::StatusChange;
+use ostler_store::Author;
 use serde_json::json;
 
 use super::session_change::SessionChange;
