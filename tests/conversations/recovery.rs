@@ -42,7 +42,7 @@ impl Tool for EndlessTool {
 
 fn endless(begun: &Arc<Notify>) -> Arc<dyn Tool> {
     let spec = built_in().into_iter().find(|spec| spec.name.as_str() == "send_email");
-    let spec = spec.unwrap().for_customers();
+    let spec = spec.unwrap().for_customers().external();
     let schema = serde_json::json!({"type": "object"});
     let mut definition = ToolDefinition::new(spec, "Sends a mail.", schema);
     // The lease outlasts the call, and the test waits for the lease.

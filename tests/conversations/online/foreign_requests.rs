@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use ostler_domain::audit::{AuditActor, REFUSED};
 use ostler_domain::channel::Channel;
-use ostler_domain::id::{AgentId, ApprovalId, BindingId, CallId, InboxId, KeyId, NoticeId, OrgId};
+use ostler_domain::id::{
+    AgentId, ApprovalId, BindingId, CallId, InboxId, KeyId, NoticeId, OrgId, ProposalId, RecordId,
+};
 use ostler_domain::org::permission::OrgPermission::{self, Configure, GrantCredits, Operate, View};
 use ostler_domain::org::permission::role_permits;
 use ostler_domain::org::plan::LicencePlan;
@@ -72,6 +74,24 @@ fn routes() -> Vec<Route> {
         read("/knowledge"),
         ("POST", "/knowledge", document, Configure),
         ("DELETE", "/knowledge/{document}", none(), Configure),
+        read("/issues"),
+        work("/issues/{issue}/acknowledge", none()),
+        work("/issues/{issue}/resolve", json!({"resolution": "done"})),
+        work("/issues/{issue}/dismiss", none()),
+        read("/org-delegations"),
+        work("/org-delegations", json!({"to": "client", "instruction": "work"})),
+        work("/org-delegations/{delegation}/accept", none()),
+        work("/org-delegations/{delegation}/reject", none()),
+        work("/org-delegations/{delegation}/complete", json!({"result": "done"})),
+        read("/insights"),
+        work("/insights/{insight}/acknowledge", none()),
+        read("/soul-proposals"),
+        read("/soul-proposals/{proposal}"),
+        ("POST", "/soul-proposals/{proposal}/approve", none(), Configure),
+        ("POST", "/soul-proposals/{proposal}/reject", json!({"reason": "no"}), Configure),
+        read("/promotions"),
+        ("POST", "/promotions/{agent}/approve", none(), Configure),
+        ("POST", "/promotions/{agent}/reject", json!({"reason": "no"}), Configure),
         read("/notices"),
         work("/notices/{notice}/read", none()),
         read("/threads"),
@@ -156,6 +176,11 @@ async fn populate(online: &Online, id: OrgId, number: u128) -> Records {
         ("{letter}", InboxId::from_u128(number).to_string()),
         ("{call}", CallId::from_u128(number).to_string()),
         ("{notice}", NoticeId::from_u128(number).to_string()),
+        ("{issue}", RecordId::from_u128(number).to_string()),
+        ("{delegation}", RecordId::from_u128(number + 1).to_string()),
+        ("{insight}", RecordId::from_u128(number + 2).to_string()),
+        ("{proposal}", ProposalId::from_u128(number).to_string()),
+        ("{agent}", AgentId::from_u128(number).to_string()),
     ])
 }
 

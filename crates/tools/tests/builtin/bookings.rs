@@ -193,11 +193,9 @@ async fn invalid_bookings_are_explained() {
         ),
     ] {
         let (status, why) = fixture.call_text("create_booking", arguments.clone()).await;
-        assert_eq!(
-            (status, why.contains(expected)),
-            (OutcomeStatus::Invalid, true),
-            "{arguments}: {why}"
-        );
+        let missing = expected.starts_with("There is no");
+        let kind = if missing { OutcomeStatus::NotFound } else { OutcomeStatus::Invalid };
+        assert_eq!((status, why.contains(expected)), (kind, true), "{arguments}: {why}");
     }
     assert_eq!(fixture.pending, []);
 }
@@ -222,7 +220,7 @@ async fn a_cancelled_place_is_free_again() {
     let cancelled = bookings.iter().filter(|booking| booking.status == BookingStatus::Cancelled);
     assert_eq!((cancelled.count(), bookings.len()), (1, 2));
     let unknown = json!({ "booking_id": RecordId::from_u128(5), "reason": "?" });
-    assert_eq!(fixture.call_text("cancel_booking", unknown).await.0, OutcomeStatus::Invalid);
+    assert_eq!(fixture.call_text("cancel_booking", unknown).await.0, OutcomeStatus::NotFound);
 }
 
 #[tokio::test]
@@ -289,7 +287,7 @@ async fn a05_bookings_of_another_org_are_out_of_reach() {
         fixture.call_text("create_booking", at(theirs, "2026-11-20T19:30", 1)).await;
     assert_eq!(
         (status, why.contains("There is no product")),
-        (OutcomeStatus::Invalid, true),
+        (OutcomeStatus::NotFound, true),
         "{why}"
     );
     let booking = Booking {
@@ -309,7 +307,7 @@ async fn a05_bookings_of_another_org_are_out_of_reach() {
         fixture.call_text("cancel_booking", json!({ "booking_id": booking, "reason": "x" })).await;
     assert_eq!(
         (status, why.contains("There is no booking")),
-        (OutcomeStatus::Invalid, true),
+        (OutcomeStatus::NotFound, true),
         "{why}"
     );
     let found = fixture.call_json("query_org_data", json!({ "kind": "booking" })).await;

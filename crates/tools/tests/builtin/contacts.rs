@@ -80,7 +80,7 @@ async fn uncommitted_changes_are_visible_in_the_turn_and_not_stored() {
     fixture.call_json("delete_contact", json!({ "contact_id": id })).await;
     assert_eq!(fixture.search_names("").await, [""; 0]);
     let again = fixture.call_text("delete_contact", json!({ "contact_id": id })).await;
-    assert_eq!(again.0, OutcomeStatus::Invalid, "{}", again.1);
+    assert_eq!(again.0, OutcomeStatus::NotFound, "{}", again.1);
     assert_eq!(fixture.stored_contacts().await.len(), 1);
     fixture.commit().await.unwrap();
     assert_eq!(fixture.stored_contacts().await, []);
@@ -233,7 +233,7 @@ async fn a05_contacts_of_another_org_are_never_found() {
         let (status, why) = fixture.call_text(tool, arguments).await;
         assert_eq!(
             (status, why.contains("There is no contact")),
-            (OutcomeStatus::Invalid, true),
+            (OutcomeStatus::NotFound, true),
             "{why}"
         );
     }
