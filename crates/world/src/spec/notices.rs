@@ -8,7 +8,7 @@ use ostler_domain::notice::preferences::{
 };
 use ostler_domain::org::settings::{OWNER, PersonNotices};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::names::{Names, UnknownName};
 use super::settings::PersonDefinition;
@@ -39,6 +39,16 @@ pub struct NoticesDefinition {
     /// The IANA name of the person's time zone; the organization's if it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
+}
+
+/// Reads what people want, ordered by person as it is stored, so that files in any order
+/// describe the same.
+pub(super) fn notices_by_person<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<NoticesDefinition>, D::Error> {
+    let mut all = Vec::<NoticesDefinition>::deserialize(deserializer)?;
+    all.sort_by(|one, other| one.person.cmp(&other.person));
+    Ok(all)
 }
 
 impl Default for NoticesDefinition {

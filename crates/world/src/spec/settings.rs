@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::names::{Names, UnknownName};
-use super::notices::NoticesDefinition;
+use super::notices::{NoticesDefinition, notices_by_person};
 
 /// How the conversations of an organization work.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +46,8 @@ pub struct SettingsDefinition {
     pub interviews: BTreeMap<Channel, InterviewTemplate>,
     /// Where the organization's own people are notified.
     pub people: PeopleDefinition,
-    /// What people want to be notified of.
+    /// What people want to be notified of. The order does not matter.
+    #[serde(deserialize_with = "notices_by_person")]
     pub notices: Vec<NoticesDefinition>,
     /// The tool of the organization that makes refunds; without it a refund is a request.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -49,7 +49,9 @@ fn resource(dice: &mut Dice, address: &Address, base: &Resource) -> Resource {
         }
         for _ in 0..TRIES {
             let changed = resource.with(&field, value(dice, schema, &field));
-            if let Ok(valid) = Resource::parse(address.kind, changed.value()) {
+            if let Ok(valid) = Resource::parse(address.kind, changed.value())
+                && names_people_once(&valid)
+            {
                 resource = valid;
                 break;
             }
@@ -61,6 +63,13 @@ fn resource(dice: &mut Dice, address: &Address, base: &Resource) -> Resource {
         Kind::Agent => resource.with("custom", json!(is_own_role)),
         _ => resource,
     }
+}
+
+/// Whether nobody has notices twice, which the rules refuse.
+fn names_people_once(resource: &Resource) -> bool {
+    let notices = resource.value()["settings"]["notices"].as_array();
+    let mut people = BTreeSet::new();
+    notices.into_iter().flatten().all(|one| people.insert(one["person"].as_str()))
 }
 
 /// Returns every field of a kind that can vary, such as `settings.team.max_handoffs`.

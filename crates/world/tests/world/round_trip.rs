@@ -63,6 +63,22 @@ fn o04_comments_survive_an_update() {
     assert_eq!(update("world.toml", &updated, &live).unwrap(), updated);
 }
 
+/// O04: files that name people in another order describe the same, so that a plan after an
+/// export stays empty.
+#[test]
+fn o04_the_order_of_peoples_notices_does_not_matter() {
+    let world = |people: [&str; 2]| {
+        let notices = people.map(|person| format!("{{ person = \"{person}\" }}")).join(", ");
+        let org = format!(
+            "[[org]]\nslug = \"bella\"\nname = \"Bella\"\nsettings.notices = [{notices}]\n"
+        );
+        resources(&org)
+    };
+    let stored = world(["ada@example.org", "owner"]);
+    assert_same(&world(["owner", "ada@example.org"]), &stored, "another order");
+    assert_same(&stored_and_read(&stored), &stored, "what is stored");
+}
+
 /// How many worlds are generated; `OSTLER_WORLDS` overrides it.
 fn cases() -> u64 {
     std::env::var("OSTLER_WORLDS").ok().and_then(|n| n.parse().ok()).unwrap_or(50)
