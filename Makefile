@@ -1,12 +1,15 @@
 # Every target is a script in scripts/; this file is their table of contents.
 
-.PHONY: help demo test soak services check
+.PHONY: help demo dashboard test soak services check
 
 help: ## print this list
 	@sed -n 's/^\([a-z]*\): ## /  make \1\t/p' Makefile | expand -t 18
 
 demo: ## build the product and show it at work
 	@scripts/demo
+
+dashboard: ## build the dashboard, which the program then embeds
+	@scripts/dashboard
 
 test: ## run every test, with a private PostgreSQL and RabbitMQ
 	@scripts/test

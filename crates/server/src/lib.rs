@@ -31,11 +31,13 @@
 //! | [`threads`] | the threads of the interactive harness that are open here |
 //! | `stream` | server-sent events with back-pressure, heartbeats and a maximum age |
 //! | [`wire`] | stored values as wire types |
+//! | `dashboard` | the files of the dashboard |
 //! | `chat`, `webhooks`, `events`, `orgs`, `health` | the handlers |
 
 mod body;
 mod caller;
 mod chat;
+mod dashboard;
 mod error;
 mod event_tail;
 mod events;

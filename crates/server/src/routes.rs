@@ -18,13 +18,14 @@ use crate::orgs::{
     sessions, unknown_outcomes,
 };
 use crate::server::Server;
-use crate::{caller, chat, events, health, idempotency, refusals, webhooks};
+use crate::{caller, chat, dashboard, events, health, idempotency, refusals, webhooks};
 
 /// Time for a request including its body. Streams continue after it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn router(server: Server) -> Router {
     Router::new()
+        .merge(dashboard::routes())
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/widget.js", get(chat::widget))

@@ -12,6 +12,7 @@ mod channel;
 mod config;
 mod configure;
 mod contact;
+mod dashboard;
 mod data;
 mod demo;
 mod docs;

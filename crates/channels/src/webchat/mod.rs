@@ -41,6 +41,39 @@ struct Settings {
     /// The origins of pages that may embed the chat, besides the server's own.
     #[serde(default)]
     origins: Vec<String>,
+    /// The first words on the chat's own page.
+    #[serde(default)]
+    greeting: Option<String>,
+    /// The colour of the chat's own page, such as `#0a7` or `#00aa77`.
+    #[serde(default)]
+    color: Option<String>,
+}
+
+const MAX_GREETING_CHARS: usize = 500;
+
+/// How the chat's own page looks. Pages that embed the chat say so in their snippet.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Appearance {
+    pub greeting: String,
+    /// A hexadecimal colour, or empty for the default.
+    pub color: String,
+}
+
+impl Settings {
+    fn appearance(&self) -> Result<Appearance, String> {
+        let greeting = self.greeting.clone().unwrap_or_default();
+        if greeting.chars().count() > MAX_GREETING_CHARS {
+            return Err(format!("`greeting` has at most {MAX_GREETING_CHARS} characters"));
+        }
+        let color = self.color.clone().unwrap_or_default();
+        let digits = color.strip_prefix('#').unwrap_or_default();
+        let is_color = matches!(digits.len(), 3 | 6) && digits.chars().all(|c| c.is_ascii_hexdigit());
+        if color.is_empty() || is_color {
+            Ok(Appearance { greeting, color })
+        } else {
+            Err(format!("`color` is `{color}`; write it like #0a7 or #00aa77"))
+        }
+    }
 }
 
 /// A binding to the web chat.
@@ -48,6 +81,7 @@ struct Settings {
 pub struct Webchat {
     binding: BindingId,
     origins: Vec<url::Origin>,
+    appearance: Appearance,
     /// The first signs, each is accepted.
     secrets: Vec<ChannelSecret>,
 }
@@ -64,6 +98,7 @@ impl Webchat {
         let origin = |text: &String| crate::settings::parse_http_url(text).map(|url| url.origin());
         let origins =
             settings.origins.iter().map(origin).collect::<Result<_, _>>().map_err(invalid)?;
+        let appearance = settings.appearance().map_err(invalid)?;
         let secret = secret()?;
         let secrets: Vec<_> = secret.expose().split_whitespace().map(ChannelSecret::new).collect();
         let is_short = |secret: &ChannelSecret| secret.expose().len() < MIN_SECRET_BYTES;
@@ -71,7 +106,12 @@ impl Webchat {
             let expected = "a random text of at least 32 characters, or several such";
             return Err(OpenError::InvalidSecret { channel: "webchat".into(), expected });
         }
-        Ok(Self { binding, origins, secrets })
+        Ok(Self { binding, origins, appearance, secrets })
+    }
+
+    /// Returns how the chat's own page looks.
+    pub const fn appearance(&self) -> &Appearance {
+        &self.appearance
     }
 
     /// Returns whether pages of an origin may embed the chat: those of the settings, and those

@@ -5,16 +5,38 @@
  * data-binding   the binding of the chat
  * data-title     the text on the button and above the chat
  * data-open      "true" to open the chat with the page
+ * data-greeting  the first words, shown while nobody has written
+ * data-color     the colour of the button and of the visitor's messages, such as "#0a7"
+ * data-language  the language of the chat's own words; by default that of the browser
  * data-email, data-proof, data-expires
  *                the visitor's address and its proof by the page's own server
  */
 (() => {
   "use strict";
   const script = document.currentScript;
-  const { binding, title = "Chat", open, email, proof, expires } = script.dataset;
+  const { binding, title = "Chat", open, greeting, email, proof, expires } = script.dataset;
+  const language = script.dataset.language || navigator.language;
   const base = `${new URL(script.src).origin}/chat/${encodeURIComponent(binding)}`;
   const storageKey = `ostler:${binding}:${email || ""}`;
   const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  /* The chat's own words; agents write in the language of the visitor. */
+  const WORDS = {
+    en: ["Write a message …", "Send", "Close", "is writing", "Not sent. Please try again.",
+      "Sending again …", "This conversation has ended.", "Attach files", "Too large or too many files.", "You"],
+    de: ["Nachricht schreiben …", "Senden", "Schließen", "schreibt", "Nicht gesendet. Bitte noch einmal versuchen.",
+      "Wird erneut gesendet …", "Dieses Gespräch ist beendet.", "Dateien anhängen", "Zu große oder zu viele Dateien.", "Sie"],
+    es: ["Escribe un mensaje …", "Enviar", "Cerrar", "está escribiendo", "No enviado. Inténtalo de nuevo.",
+      "Reenviando …", "Esta conversación ha terminado.", "Adjuntar archivos", "Archivos demasiado grandes o numerosos.", "Tú"],
+    fr: ["Écrivez un message …", "Envoyer", "Fermer", "écrit", "Non envoyé. Veuillez réessayer.",
+      "Nouvel envoi …", "Cette conversation est terminée.", "Joindre des fichiers", "Fichiers trop gros ou trop nombreux.", "Vous"],
+    it: ["Scrivi un messaggio …", "Invia", "Chiudi", "sta scrivendo", "Non inviato. Riprova.",
+      "Nuovo invio …", "Questa conversazione è terminata.", "Allega file", "File troppo grandi o troppi.", "Tu"],
+    pt: ["Escreva uma mensagem …", "Enviar", "Fechar", "está escrevendo", "Não enviado. Tente de novo.",
+      "Reenviando …", "Esta conversa terminou.", "Anexar arquivos", "Arquivos grandes demais ou demasiados.", "Você"],
+  };
+  const [PLACEHOLDER, SEND, CLOSE, WRITING, NOT_SENT, AGAIN, ENDED, ATTACH, TOO_LARGE, YOU] =
+    WORDS[(language || "en").slice(0, 2).toLowerCase()] || WORDS.en;
 
   /* Creates an element. Text is never interpreted as HTML. */
   const make = (tag, attributes = {}, ...children) => {
@@ -28,11 +50,11 @@
   };
 
   const style = `
-    :host { all: initial; font: 15px/1.45 system-ui, sans-serif; color-scheme: light dark; }
+    :host { all: initial; --brand: #1f5eff; font: 15px/1.45 system-ui, sans-serif; color-scheme: light dark; }
     * { box-sizing: border-box; font: inherit; }
     .launch, .chat { position: fixed; right: 1rem; bottom: 1rem; z-index: 2147483000; }
     button { cursor: pointer; border: 0; border-radius: .6rem; padding: .55rem .9rem;
-      background: #1f5eff; color: #fff; }
+      background: var(--brand); color: #fff; }
     button:focus-visible, textarea:focus-visible, a:focus-visible {
       outline: 3px solid #ffb300; outline-offset: 2px; }
     .chat { display: flex; flex-direction: column; width: min(24rem, calc(100vw - 2rem));
@@ -41,16 +63,25 @@
       box-shadow: 0 .5rem 2rem #0004; }
     [hidden] { display: none !important; }
     header { display: flex; justify-content: space-between; align-items: center;
-      padding: .6rem .9rem; background: #1f5eff; color: #fff; }
+      padding: .6rem .9rem; background: var(--brand); color: #fff; }
     h2 { margin: 0; font-weight: 600; }
     .log { flex: 1; overflow-y: auto; padding: .9rem; display: flex; flex-direction: column;
       gap: .6rem; }
     .message { max-width: 85%; padding: .5rem .75rem; border-radius: .8rem; align-self: flex-start;
       background: #8882; white-space: pre-wrap; overflow-wrap: anywhere; }
-    .visitor { align-self: flex-end; background: #1f5eff; color: #fff; }
-    .draft { opacity: .7; }
+    .visitor { align-self: flex-end; background: var(--brand); color: #fff; }
+    .draft, .sending { opacity: .7; }
+    .typing { display: inline-flex; gap: .25rem; align-items: center; }
+    .typing i { width: .4rem; height: .4rem; border-radius: 50%; background: currentColor;
+      opacity: .35; animation: blink 1.2s infinite; }
+    .typing i:nth-child(2) { animation-delay: .2s; }
+    .typing i:nth-child(3) { animation-delay: .4s; }
+    @keyframes blink { 40% { opacity: 1; } }
+    @media (prefers-reduced-motion: reduce) { .typing i { animation: none; } }
+    @media (max-width: 30rem) { .chat { right: 0; bottom: 0; width: 100vw; height: 100dvh; border-radius: 0; } }
     .notice { align-self: center; background: none; opacity: .8; }
-    .name { display: block; font-size: .8em; opacity: .8; }
+    .name { display: flex; gap: .6rem; justify-content: space-between; font-size: .8em; opacity: .8; }
+    .quiet { background: none; color: inherit; padding: .3rem .45rem; }
     .row { display: flex; flex-wrap: wrap; gap: .4rem; margin-top: .4rem; }
     .state { min-height: 1.5em; padding: 0 .9rem; font-size: .85em; opacity: .8; }
     form { display: flex; gap: .5rem; padding: .6rem; border-top: 1px solid #8884; }
@@ -61,13 +92,17 @@
 
   const log = make("div", { class: "log", role: "log", "aria-live": "polite", tabindex: "0" });
   const state = make("div", { class: "state", role: "status" });
-  const input = make("textarea", { rows: "1", "aria-label": "Message", maxlength: "16000" });
-  const form = make("form", {}, input, make("button", { type: "submit" }, "Send"));
-  const close = make("button", { type: "button", "aria-label": "Close" }, "✕");
+  const input = make("textarea", { rows: "1", "aria-label": PLACEHOLDER, placeholder: PLACEHOLDER,
+    maxlength: "16000" });
+  const chosen = make("input", { type: "file", multiple: "", hidden: "", "aria-label": ATTACH });
+  const attach = make("button", { type: "button", class: "quiet", "aria-label": ATTACH, title: ATTACH }, "📎");
+  const form = make("form", {}, attach, chosen, input, make("button", { type: "submit" }, SEND));
+  const close = make("button", { type: "button", "aria-label": CLOSE }, "✕");
   const chat = make("section", { class: "chat", role: "dialog", "aria-label": title, hidden: "" },
     make("header", {}, make("h2", {}, title), close), log, state, form);
   const launch = make("button", { class: "launch", type: "button", "aria-expanded": "false" }, title);
   const host = make("div");
+  if (script.dataset.color) host.style.setProperty("--brand", script.dataset.color);
   host.attachShadow({ mode: "open" }).append(make("style", {}, style), chat, launch);
 
   /* Renders the subset of Markdown that a chat needs. */
@@ -89,6 +124,7 @@
   const discardDraft = () => { if (draft) draft.remove(); draft = null; };
   const appendDraft = ({ offset, text }) => {
     if (offset === 0) discardDraft();
+    showTyping(false);
     if (!draft) {
       draft = make("div", { class: "message agent draft", "aria-hidden": "true" });
       log.append(draft);
@@ -97,10 +133,53 @@
     log.scrollTo({ top: log.scrollHeight, behavior: "auto" });
   };
 
+  /* Dots while somebody writes whose words do not stream. */
+  let dots = null;
+  const showTyping = (on) => {
+    if (dots) dots.remove();
+    dots = on && !draft
+      ? make("div", { class: "message agent", "aria-label": WRITING },
+        make("span", { class: "typing" }, make("i"), make("i"), make("i")))
+      : null;
+    if (dots) log.append(dots);
+    log.scrollTo({ top: log.scrollHeight, behavior: "auto" });
+  };
+
+  const time = (at) => new Date(at).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
+  const head = (name, at) => make("span", { class: "name" }, name, ...(at ? [make("time", {}, time(at))] : []));
+
+  /* What the visitor has just written, until the conversation has it. */
+  const sending = [];
+  const showSending = (text, files) => {
+    const names = files.map((file) => make("span", {}, `📎 ${file.name} `));
+    const element = make("div", { class: "message visitor sending" }, head(YOU), text, ...names);
+    const entry = { text, element };
+    sending.push(entry);
+    log.append(element);
+    log.scrollTo({ top: log.scrollHeight, behavior: "auto" });
+    return () => {
+      sending.splice(sending.indexOf(entry), 1);
+      element.remove();
+    };
+  };
+  const settleSending = (text) => {
+    const entry = sending.find((one) => one.text === text) || sending[0];
+    if (!entry) return;
+    sending.splice(sending.indexOf(entry), 1);
+    entry.element.remove();
+  };
+
+  const welcome = greeting && make("div", { class: "message agent" }, greeting);
+  if (welcome) log.append(welcome);
+
   const shown = new Map();
   const showMessage = (message) => {
     if (shown.has(message.id)) return;
-    if (message.from !== "visitor") discardDraft();
+    if (message.from === "visitor") settleSending(message.text);
+    else {
+      discardDraft();
+      showTyping(false);
+    }
     const body = message.markdown ? markdown(message.text) : [message.text];
     const files = (message.files || []).map((file) => {
       const name = file.name || file.media_type;
@@ -112,11 +191,14 @@
       ...row.map((button) => button.link
         ? make("a", { href: button.link, target: "_blank", rel: "noopener noreferrer" }, button.label)
         : make("button", { type: "button", onclick: () => post({ press: button.press }) }, button.label))));
-    const name = message.name && message.from !== "visitor"
-      ? [make("span", { class: "name" }, message.name)] : [];
-    const element = make("div", { class: `message ${message.from}` }, ...name, ...body, ...files, ...buttons);
+    const name = message.from === "visitor" ? YOU : message.name || (message.from === "notice" ? "" : title);
+    const element = make("div", { class: `message ${message.from}` }, head(name, message.at),
+      ...body, ...files, ...buttons);
     shown.set(message.id, element);
-    log.append(element);
+    /* What is still being sent or written stays below. */
+    const below = sending[0]?.element || draft || dots;
+    if (below) log.insertBefore(element, below);
+    else log.append(element);
     log.scrollTo({ top: log.scrollHeight, behavior: reduced ? "auto" : "smooth" });
   };
 
@@ -150,10 +232,10 @@
       } catch (error) {
         if (error.status === 401 && !renewed) { renewed = true; token = null; continue; }
         if ((error.status && error.status < 500 && error.status !== 429) || attempt >= 3) {
-          state.textContent = "The message was not sent. Please try again.";
+          state.textContent = NOT_SENT;
           return false;
         }
-        state.textContent = "Retrying …";
+        state.textContent = AGAIN;
         await new Promise((wake) => { setTimeout(wake, 1000 * 2 ** attempt); });
       }
     }
@@ -185,10 +267,10 @@
       if (event.type === "delta") appendDraft(event);
       if (event.type === "draft_discarded") discardDraft();
       if (event.type === "typing") {
-        state.textContent = event.on ? "… is writing" : "";
         if (!event.on) discardDraft();
+        showTyping(event.on);
       }
-      if (event.type === "ended") state.textContent = "This conversation has ended.";
+      if (event.type === "ended") state.textContent = ENDED;
     };
     events.onerror = () => {
       if (!events || events.readyState !== EventSource.CLOSED) return;
@@ -224,13 +306,40 @@
       form.requestSubmit();
     }
   });
-  form.addEventListener("submit", async (event) => {
+  attach.addEventListener("click", () => chosen.click());
+  chosen.addEventListener("change", () => submit());
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const text = input.value.trim();
-    if (!text) return;
-    input.value = "";
-    if (!await post({ text })) input.value = text;
+    return submit();
   });
+
+  const MAX_FILES = 10;
+  const MAX_FILE_BYTES = 5 * 1024 * 1024;
+
+  const submit = async () => {
+    const text = input.value.trim();
+    const picked = Array.from(chosen.files || []);
+    chosen.value = "";
+    if (!text && picked.length === 0) return;
+    if (picked.length > MAX_FILES || picked.some((file) => file.size > MAX_FILE_BYTES)) {
+      state.textContent = TOO_LARGE;
+      return;
+    }
+    input.value = "";
+    const withdraw = showSending(text, picked);
+    const files = await Promise.all(picked.map(encode));
+    const content = { ...(text ? { text } : {}), ...(files.length > 0 ? { files } : {}) };
+    if (await post(content)) return;
+    withdraw();
+    if (!input.value) input.value = text;
+  };
+
+  const encode = async (file) => {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    let binary = "";
+    for (const byte of bytes) binary += String.fromCharCode(byte);
+    return { name: file.name, media_type: file.type || "application/octet-stream", content: btoa(binary) };
+  };
 
   const start = () => {
     document.body.append(host);

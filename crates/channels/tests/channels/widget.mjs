@@ -12,6 +12,10 @@ class Element {
     for (const child of children) if (child instanceof Element) child.parent = this;
     this.children.push(...children);
   }
+  insertBefore(child, below) {
+    child.parent = this;
+    this.children.splice(this.children.indexOf(below), 0, child);
+  }
   remove() { this.parent.children = this.parent.children.filter((child) => child !== this); }
   addEventListener(name, listener) { this.listeners[name] = listener; }
   attachShadow() { this.shadow = new Element("shadow"); return this.shadow; }
@@ -58,7 +62,7 @@ const storage = new Map();
 const body = new Element("body");
 const document = {
   body,
-  currentScript: { src: "https://ostler.example/widget.js", dataset: { binding: "bnd_1", open: "true" } },
+  currentScript: { src: "https://ostler.example/widget.js", dataset: { binding: "bnd_1", open: "true", greeting: "Benvenuti!" } },
   createElement: (tag) => new Element(tag),
 };
 const page = vm.createContext({
@@ -76,7 +80,11 @@ vm.runInContext(readFileSync(process.argv[2], "utf8"), page);
 const input = body.find((element) => element.tag === "textarea");
 const form = body.find((element) => element.tag === "form");
 input.value = " Ciao ";
-await form.requestSubmit();
+const submitted = form.requestSubmit();
+const log = body.find((element) => element.attributes.role === "log");
+const visible = () => log.children.map((child) => child.text);
+const sending = visible();
+await submitted;
 const message = {
   type: "message", id: "m1", from: "agent", name: "Gia", markdown: true, files: [],
   text: "**Sì** <img src=x> [menu](https://x.it) [no](javascript:x)",
@@ -84,17 +92,20 @@ const message = {
 };
 await new Promise(setImmediate);
 const receive = (event) => sources.at(-1).onmessage({ data: JSON.stringify(event), lastEventId: event.id ?? "" });
-const log = body.find((element) => element.attributes.role === "log");
-const visible = () => log.children.map((child) => child.text);
+receive({ type: "message", id: "m0", from: "visitor", name: null, markdown: false, files: [], text: "Ciao", buttons: [] });
+const sent = visible();
+receive({ type: "typing", on: true });
+const typing = visible().length - sent.length;
+receive({ type: "typing", on: false });
 const drafts = [];
 for (const event of [{ type: "delta", offset: 0, text: "Sal" }, { type: "draft_discarded" },
   { type: "delta", offset: 0, text: "S" }, { type: "delta", offset: 1, text: "ì" }]) {
   receive(event);
-  drafts.push(visible().join("|"));
+  drafts.push(visible().slice(sent.length).join("|"));
 }
 for (let twice = 0; twice < 2; twice += 1) receive(message);
 const events = sources.map((source) => source.url);
-const shown = visible();
+const shown = visible().slice(sent.length);
 
 // The stream is closed: at first the token stays, because the visitor may only be
 // leaving the page. It is forgotten once it is rejected.
@@ -107,4 +118,4 @@ for (let twice = 0; twice < 2; twice += 1) {
   await settle();
   ended.push({ left, settled: [...storage.values()], streams: sources.length, url: sources.at(-1).url });
 }
-console.log(JSON.stringify({ requests, left: input.value, events, drafts, shown, ended }));
+console.log(JSON.stringify({ requests, left: input.value, events, sending, sent, typing, drafts, shown, ended }));

@@ -41,6 +41,10 @@ fn a_visitor_sends_messages_and_sees_replies() {
     // S10: the token is in no URL.
     let events = "https://ostler.example/chat/bnd_1/events?ticket=for%20Bearer%20";
     assert_eq!(seen["events"], json!([format!("{events}t1"), format!("{events}t2")]));
+    // U14: the visitor's words are on the screen before the server has them, and once.
+    assert_eq!(seen["sending"], json!(["Benvenuti!", "<span Tu>Ciao"]));
+    assert_eq!(seen["sent"], seen["sending"]);
+    assert_eq!(seen["typing"], 1);
     assert_eq!(seen["drafts"], json!(["Sal", "", "S", "Sì"]));
     let shown =
         "<span Gia><strong Sì> <img src=x> <a menu> [no](javascript:x)<div <button Prenota>>";

@@ -2,8 +2,9 @@
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::header::{self, HeaderMap};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use ostler_channels::webchat::Appearance;
 
 use super::cors::OpenChat;
 use crate::error::Result;
@@ -20,12 +21,9 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'unsafe-i
 pub(crate) async fn show(
     State(server): State<Server>,
     Extension(chat): Extension<OpenChat>,
-    headers: HeaderMap,
 ) -> Result<Response> {
     let org = server.deps.store.org(chat.org).org().await?;
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let host = host.map_or_else(|| "https://HOST".to_owned(), |host| format!("http://{host}"));
-    let page = fill(&org.name, &host, &chat.binding.to_string());
+    let page = fill(&org.name, &chat.binding.to_string(), chat.chat().appearance());
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
@@ -35,8 +33,9 @@ pub(crate) async fn show(
 }
 
 /// Fills the template with escaped values.
-fn fill(org: &str, host: &str, binding: &str) -> String {
-    let values = [("{org}", org), ("{host}", host), ("{binding}", binding)];
+fn fill(org: &str, binding: &str, Appearance { greeting, color }: &Appearance) -> String {
+    let values =
+        [("{org}", org), ("{binding}", binding), ("{greeting}", greeting), ("{color}", color)];
     let mut page = String::with_capacity(PAGE.len() + 200);
     let mut rest = PAGE;
     while let Some((at, name, value)) = values
@@ -68,13 +67,15 @@ fn escape_html(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ostler_channels::webchat::Appearance;
+
     use super::fill;
 
     #[test]
     fn values_are_escaped_and_not_filled_again() {
-        let page = fill("\"><script>{host}</script>", "http://x", "bnd_1");
-        assert!(page.contains("<title>&quot;&gt;&lt;script&gt;{host}&lt;/script&gt;</title>"));
+        let page = fill("\"><script>{binding}</script>", "bnd_1", &Appearance::default());
+        assert!(page.contains("<title>&quot;&gt;&lt;script&gt;{binding}&lt;/script&gt;</title>"));
         assert!(page.contains("data-binding=\"bnd_1\""), "{page}");
-        assert!(!page.contains("{org}") && !page.contains("{binding}"), "{page}");
+        assert!(!page.contains("{org}") && !page.contains("data-binding=\"{binding}\""), "{page}");
     }
 }

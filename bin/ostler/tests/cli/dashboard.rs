@@ -1,0 +1,25 @@
+//! The dashboard in a browser, on the installation of a demo.
+
+use std::process::Command;
+
+use crate::demo::DemoInstallation;
+use crate::running_server::RunningServer;
+
+/// U01, U02, U03, U04, U05, U13, G38, G40, D06: `web/tests` in headless Chromium.
+#[test]
+fn u03_operators_work_in_the_dashboard() {
+    let demo = DemoInstallation::new();
+    let server = RunningServer::start(&demo.home());
+    let key = |name: &str| demo.json(&["key", "create", name, "--org", "bella"])["secret"].clone();
+    let (ada, ben) = (key("ada"), key("ben"));
+    let keys = [ada.as_str(), ben.as_str()].map(|key| key.expect("a secret")).join(" ");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let tests = Command::new("scripts/dashboard")
+        .arg("browse")
+        .current_dir(root)
+        .env("OSTLER_URL", format!("http://{}", server.address))
+        .env("OSTLER_KEYS", keys)
+        .output()
+        .expect("the tests run");
+    assert!(tests.status.success(), "{}", String::from_utf8_lossy(&tests.stdout));
+}

@@ -1,0 +1,78 @@
+/** Requests to the API of the server that the dashboard came from. */
+
+import { Problem, problemOf, unreachable } from './problem.ts'
+
+const TIMEOUT_MS = 65_000
+
+export interface Credentials {
+  /** An API key; without one, the cookie of a log-in is used. */
+  key: string | null
+}
+
+export interface RequestOptions {
+  body?: unknown
+  /** Sent as `Idempotency-Key`: a repeat with the same key does not act twice. */
+  once?: string
+  signal?: AbortSignal
+}
+
+export class Client {
+  readonly #credentials: Credentials
+
+  constructor(credentials: Credentials) {
+    this.#credentials = credentials
+  }
+
+  get<T>(path: string, signal?: AbortSignal): Promise<T> {
+    return this.request('GET', path, { signal })
+  }
+
+  post<T>(path: string, body: unknown = {}, once: string = crypto.randomUUID()): Promise<T> {
+    return this.request('POST', path, { body, once })
+  }
+
+  async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+    const limit = AbortSignal.timeout(TIMEOUT_MS)
+    const signal = options.signal ? AbortSignal.any([options.signal, limit]) : limit
+    const response = await this.#send(method, path, options, signal)
+    if (!response.ok) throw await problemOf(response)
+    return (response.status === 204 ? undefined : await response.json()) as T
+  }
+
+  /** Opens an event stream, which has no time limit. */
+  async stream(path: string, after: string | null, signal: AbortSignal): Promise<ReadableStream> {
+    const headers = this.#headers()
+    headers.set('Accept', 'text/event-stream')
+    if (after) headers.set('Last-Event-ID', after)
+    const response = await fetch(address(path), { headers, signal }).catch((error: unknown) => {
+      throw signal.aborted ? error : unreachable()
+    })
+    if (!response.ok) throw await problemOf(response)
+    if (!response.body) throw new Problem(response.status, 'no_stream', 'the stream is empty')
+    return response.body
+  }
+
+  async #send(method: string, path: string, options: RequestOptions, signal: AbortSignal) {
+    const headers = this.#headers()
+    if (options.once) headers.set('Idempotency-Key', options.once)
+    const body = options.body === undefined ? undefined : JSON.stringify(options.body)
+    if (body !== undefined) headers.set('Content-Type', 'application/json')
+    try {
+      return await fetch(address(path), { method, headers, body, signal })
+    } catch (error) {
+      if (options.signal?.aborted) throw error
+      throw unreachable()
+    }
+  }
+
+  #headers(): Headers {
+    const headers = new Headers()
+    if (this.#credentials.key) headers.set('Authorization', `Bearer ${this.#credentials.key}`)
+    return headers
+  }
+}
+
+/** The dashboard and the API have the same prefix. */
+function address(path: string): URL {
+  return new URL(`v1/${path}`, document.baseURI)
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Message, SessionDetail, ToolDecision } from '../api/types.ts'
+import { type Entry, timeline } from './timeline.ts'
+
+const decision = (tool: string): ToolDecision => ({
+  call: tool, tool, decision: 'allow', verdict: 'read', arguments: {}, outcome: { status: 'ok', text: '' },
+})
+
+const message = (text: string, author: Message['author'], run: string): Message => ({
+  at: 1_000, author, text, parts: [], purpose: 'talk', run,
+})
+
+const detail = {
+  messages: [
+    message('help', { role: 'customer', name: 'Rosa' }, 'run_1'),
+    message('let me connect you', { role: 'agent', agent: 'gia' }, 'run_1'),
+    message('here you are', { role: 'agent', agent: 'enzo' }, 'run_1'),
+    message('thanks', { role: 'customer', name: 'Rosa' }, 'run_2'),
+  ],
+  runs: [
+    {
+      id: 'run_1', at: 1, outcome: 'answered', credits: 2,
+      turns: [
+        { agent: 'gia', business_layer: 4, decisions: [decision('tag_in_agent')] },
+        { agent: 'enzo', business_layer: 3, decisions: [decision('get_order'), decision('refund')] },
+      ],
+    },
+    { id: 'run_2', at: 2, outcome: 'credits_exhausted', credits: 0, turns: [] },
+  ],
+  approvals: [],
+} as unknown as SessionDetail
+
+const brief = (entry: Entry) => {
+  if (entry.kind === 'message') return entry.message.text
+  if (entry.kind === 'call') return `${entry.agent}:${entry.decision.tool}`
+  return entry.kind === 'run_end' ? entry.run.outcome : entry.kind
+}
+
+test('u03 calls stand between the message that caused them and the answer that followed', () => {
+  assert.deepEqual(timeline(detail).map(brief), [
+    'day', 'help', 'gia:tag_in_agent', 'let me connect you', 'enzo:get_order', 'enzo:refund',
+    'here you are', 'thanks', 'credits_exhausted',
+  ])
+})
+
+test('u03 nothing is shown twice or lost when messages are missing', () => {
+  const calls = timeline({ ...detail, messages: detail.messages.slice(0, 1) }).map(brief)
+  assert.deepEqual(calls, ['day', 'help', 'gia:tag_in_agent', 'enzo:get_order', 'enzo:refund'])
+})

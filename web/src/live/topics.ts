@@ -1,0 +1,16 @@
+/** Which data an event of the log makes out of date. */
+
+export type Topic = 'sessions' | 'session' | 'approvals' | 'notices' | 'problems' | 'credits' | 'layers' | 'threads'
+
+const TOPICS: Record<string, Topic[]> = {
+  message: ['sessions', 'session'],
+  run: ['sessions', 'session', 'credits', 'problems'],
+  approval_wanted: ['approvals', 'sessions', 'session', 'notices'],
+}
+
+/** An event of a kind that this dashboard does not know may concern anything. */
+const ALL: Topic[] = ['sessions', 'session', 'approvals', 'notices', 'problems', 'credits', 'layers']
+
+export function topicsOf(kind: string): Topic[] {
+  return TOPICS[kind] ?? ALL
+}

@@ -1,0 +1,38 @@
+/** The pages and their addresses; each is loaded when it is first shown. */
+
+import type { Component } from 'svelte'
+import { wrap } from 'svelte-spa-router/wrap'
+import Inbox from '../inbox/Inbox.svelte'
+import NotFound from './NotFound.svelte'
+
+type Load = () => Promise<{ default: Component }>
+
+const page = (load: Load) => wrap({ asyncComponent: load as never })
+
+export const routes = {
+  '/': page(() => import('../home/Home.svelte')),
+  '/inbox/:session?': Inbox,
+  '/approvals': page(() => import('../approvals/Approvals.svelte')),
+  '/layers': page(() => import('../layers/Layers.svelte')),
+  '/threads/:thread?': page(() => import('../threads/Threads.svelte') as never),
+  '/problems': page(() => import('../problems/Problems.svelte')),
+  '/credits': page(() => import('../credits/Credits.svelte')),
+  '*': NotFound,
+}
+
+export interface Place {
+  path: string
+  name: string
+  /** Pressed after `g`. */
+  key: string
+}
+
+export const places: Place[] = [
+  { path: '/', name: 'Home', key: 'h' },
+  { path: '/inbox', name: 'Inbox', key: 'i' },
+  { path: '/approvals', name: 'Approvals', key: 'a' },
+  { path: '/layers', name: 'Layers', key: 'l' },
+  { path: '/threads', name: 'Threads', key: 't' },
+  { path: '/problems', name: 'Problems', key: 'p' },
+  { path: '/credits', name: 'Credits', key: 'c' },
+]

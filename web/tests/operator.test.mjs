@@ -1,0 +1,100 @@
+// What an operator does in the dashboard, in the demo: Rosa waits for a person, and a refund
+// for an approval. The tests build on each other.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { api, closeBrowser, keys, open } from './browser.mjs'
+
+after(closeBrowser)
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const session = (await api('sessions')).items.find((one) => one.name === 'Rosa').id
+
+test('a wrong key is refused in words, and the right one opens the page', async () => {
+  const page = await open('/', { key: null })
+  await page.getByLabel('API key').fill('osk_wrong')
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('This key is not valid').waitFor()
+  await page.getByLabel('API key').fill(keys.ada)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('heading', { name: 'Home' }).waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Home' }).waitFor()
+  await page.context().close()
+})
+
+test('u01 u02 g38 home and inbox say who waits, and keys lead there', async () => {
+  const page = await open('/')
+  await page.getByRole('link', { name: /Rosa asked for a person/ }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('i')
+  await page.getByRole('heading', { name: 'Inbox' }).waitFor()
+  await page.getByText(/waits \d+ (s|min)/).first().waitFor()
+  await page.keyboard.press('n')
+  await page.getByRole('log').getByText('I want a real person!').waitFor()
+  assert.ok(page.url().endsWith(`#/inbox/${session}`), page.url())
+  assert.deepEqual(page.problems, [])
+  await page.context().close()
+})
+
+test('u05 d06 an approval shows exact arguments, and approving it makes the call', async () => {
+  const page = await open('/#/approvals')
+  const card = page.getByRole('article')
+  await card.getByText('10.00').waitFor()
+  await card.getByText('cannot be undone', { exact: true }).waitFor()
+  await card.getByRole('button', { name: 'Approve' }).click()
+  await page.getByText('Nothing waits for you').waitFor()
+  const approvals = await api('approvals?which=pending')
+  assert.equal(approvals.items.length, 0)
+  assert.deepEqual(page.problems, [])
+  await page.context().close()
+})
+
+test('u03 g40 one operator takes over, and the other sees it within a second', async () => {
+  const [ada, ben] = [await open(`/#/inbox/${session}`), await open(`/#/inbox/${session}`, { key: keys.ben })]
+  await ben.getByRole('status').getByText('Live').waitFor()
+  await ben.getByRole('button', { name: 'Take over', exact: true }).waitFor()
+  const reply = ada.getByLabel('Reply to Rosa')
+  await reply.fill('Hello Rosa, this is Ada.')
+  await ada.reload()
+  assert.equal(await reply.inputValue(), 'Hello Rosa, this is Ada.', 'the draft survives a reload')
+  await ada.getByRole('button', { name: 'Take over and send' }).click()
+  await ben.getByText(/Colleague .* has this conversation/).waitFor({ timeout: 3_000 })
+  await ben.getByRole('log').getByText('Hello Rosa, this is Ada.').waitFor({ timeout: 3_000 })
+  assert.equal(await ben.getByLabel('Reply to Rosa').count(), 0)
+  assert.equal(await reply.inputValue(), '')
+  await ada.getByRole('button', { name: 'Hand back to the agent' }).click()
+  await ben.getByRole('button', { name: 'Take over', exact: true }).waitFor({ timeout: 3_000 })
+  assert.deepEqual([...ada.problems, ...ben.problems], [])
+  await ada.context().close()
+  await ben.context().close()
+})
+
+test('u04 the panel says what decided on each call, and what it cost', async () => {
+  const page = await open(`/#/inbox/${session}`)
+  await page.getByRole('button', { name: 'Why?' }).click()
+  const panel = page.getByRole('complementary', { name: 'Why' })
+  await panel.getByText('refund payment').first().waitFor()
+  await panel.getByText('destructive, semi_autonomous').first().waitFor()
+  await panel.getByText(/\d credits?/).first().waitFor()
+  await page.context().close()
+})
+
+test('u13 pages have no serious accessibility findings, and fit a phone', async () => {
+  for (const path of ['/#/', `/#/inbox/${session}`, '/#/approvals', '/#/problems', '/#/credits']) {
+    for (const scheme of ['light', 'dark']) {
+      const page = await open(path, { scheme })
+      await page.getByRole('status').getByText('Live').waitFor()
+      await page.evaluate(axe)
+      const { violations } = await page.evaluate(() => globalThis.axe.run())
+      const serious = violations.filter((one) => ['serious', 'critical'].includes(one.impact))
+      const found = serious.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(' ')}`)
+      assert.deepEqual(found, [], `${path} ${scheme}`)
+      await page.setViewportSize({ width: 390, height: 800 })
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+      assert.ok(overflow <= 0, `${path} is ${overflow} px too wide`)
+      await page.context().close()
+    }
+  }
+})
