@@ -98,3 +98,19 @@ test('u13 pages have no serious accessibility findings, and fit a phone', async 
     }
   }
 })
+
+test('u15 a thread streams an answer and survives a reload', async () => {
+  const page = await open('/#/threads')
+  await page.getByRole('button', { name: 'New thread' }).click()
+  await page.getByLabel('Message', { exact: true }).fill('Hello from the dashboard')
+  await page.keyboard.press('Enter')
+  const log = page.getByRole('log')
+  await log.getByText('welcome to Bella Pizza').waitFor({ timeout: 15_000 })
+  await page.reload()
+  await log.getByText('welcome to Bella Pizza').waitFor()
+  assert.equal(await log.getByText('Hello from the dashboard').count(), 1)
+  await page.getByLabel('Back to the list').click()
+  await page.getByText('2 messages').first().waitFor()
+  assert.deepEqual(page.problems, [])
+  await page.context().close()
+})

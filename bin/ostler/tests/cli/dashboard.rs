@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::demo::DemoInstallation;
 use crate::running_server::RunningServer;
 
-/// U01, U02, U03, U04, U05, U13, G38, G40, D06: `web/tests` in headless Chromium.
+/// U01-U06, U08, U13-U15, D06, G38, G40, G43: `web/tests` in headless Chromium.
 #[test]
 fn u03_operators_work_in_the_dashboard() {
     let demo = DemoInstallation::new();

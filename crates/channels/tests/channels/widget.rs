@@ -17,7 +17,8 @@ fn run_widget() -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A message is retried with the same id, and text is never interpreted as HTML.
+/// U14: A message is on the screen at once and retried with the same id, and text is never
+/// interpreted as HTML.
 #[test]
 fn a_visitor_sends_messages_and_sees_replies() {
     let seen = run_widget();
