@@ -67,7 +67,8 @@ impl Settings {
         }
         let color = self.color.clone().unwrap_or_default();
         let digits = color.strip_prefix('#').unwrap_or_default();
-        let is_color = matches!(digits.len(), 3 | 6) && digits.chars().all(|c| c.is_ascii_hexdigit());
+        let is_color =
+            matches!(digits.len(), 3 | 6) && digits.chars().all(|c| c.is_ascii_hexdigit());
         if color.is_empty() || is_color {
             Ok(Appearance { greeting, color })
         } else {

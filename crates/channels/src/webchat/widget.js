@@ -81,7 +81,7 @@
     @media (max-width: 30rem) { .chat { right: 0; bottom: 0; width: 100vw; height: 100dvh; border-radius: 0; } }
     .notice { align-self: center; background: none; opacity: .8; }
     .name { display: flex; gap: .6rem; justify-content: space-between; font-size: .8em; opacity: .8; }
-    .quiet { background: none; color: inherit; padding: .3rem .45rem; }
+    .quiet { background: none; color: inherit; padding: .3rem .6rem; font-size: 1.3em; }
     .row { display: flex; flex-wrap: wrap; gap: .4rem; margin-top: .4rem; }
     .state { min-height: 1.5em; padding: 0 .9rem; font-size: .85em; opacity: .8; }
     form { display: flex; gap: .5rem; padding: .6rem; border-top: 1px solid #8884; }
@@ -95,7 +95,7 @@
   const input = make("textarea", { rows: "1", "aria-label": PLACEHOLDER, placeholder: PLACEHOLDER,
     maxlength: "16000" });
   const chosen = make("input", { type: "file", multiple: "", hidden: "", "aria-label": ATTACH });
-  const attach = make("button", { type: "button", class: "quiet", "aria-label": ATTACH, title: ATTACH }, "📎");
+  const attach = make("button", { type: "button", class: "quiet", "aria-label": ATTACH, title: ATTACH }, "+");
   const form = make("form", {}, attach, chosen, input, make("button", { type: "submit" }, SEND));
   const close = make("button", { type: "button", "aria-label": CLOSE }, "✕");
   const chat = make("section", { class: "chat", role: "dialog", "aria-label": title, hidden: "" },
@@ -151,7 +151,7 @@
   /* What the visitor has just written, until the conversation has it. */
   const sending = [];
   const showSending = (text, files) => {
-    const names = files.map((file) => make("span", {}, `📎 ${file.name} `));
+    const names = files.map((file) => make("span", {}, `+ ${file.name} `));
     const element = make("div", { class: "message visitor sending" }, head(YOU), text, ...names);
     const entry = { text, element };
     sending.push(entry);
