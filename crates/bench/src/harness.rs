@@ -1,12 +1,17 @@
 //! The harness suite: whole turns of interactive harnesses with a model that answers at
-//! once, in memory and on SQLite, beside a bare commit of the same size.
+//! once, in memory and on SQLite; their start, their memory, and the start of commands.
+
+mod commands;
+mod memory_share;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ostler_domain::gate::permission::{PermissionPolicy, PermissionRules};
 use ostler_domain::tool::ToolCategory;
-use ostler_harness::{Harness, HarnessAgent, HarnessMode, NoState, Store, open_storage};
+use ostler_harness::{
+    Harness, HarnessAgent, HarnessBuilder, HarnessMode, NoState, Store, open_storage,
+};
 
 use crate::report::{Measurement, cpu_time, resident_bytes};
 use crate::turn::setup::{instant, look};
@@ -18,7 +23,7 @@ const HISTORIES: [usize; 3] = [10, 100, 1000];
 const COLD_STARTS: usize = 20;
 /// Harnesses whose memory is measured.
 const SESSIONS: usize = 500;
-const PARTS: u32 = 12;
+const PARTS: u32 = 14;
 
 pub(crate) async fn run(
     options: &Options,
@@ -44,6 +49,10 @@ pub(crate) async fn run(
         let store = open_storage(&file(&format!("history{turns}.db"))).await?;
         results.push(history(name, &store, turns, share).await?);
     }
+    progress("harness.memory_added_us");
+    results.extend(memory_share::run(&open_storage(&file("memory.db")).await?, share).await?);
+    progress(commands::NAME);
+    results.push(commands::run(share).await?);
     progress("harness.cold_start_ms");
     results.push(cold_start(&file("cold.db")).await?);
     progress("harness.session_bytes");
@@ -51,18 +60,18 @@ pub(crate) async fn run(
     Ok(results)
 }
 
-fn build(store: &Store) -> Result<Harness, BenchError> {
+fn builder(store: &Store) -> HarnessBuilder<NoState> {
     let rules = PermissionRules {
         categories: [(ToolCategory::Read, PermissionPolicy::Allow)].into(),
         ..PermissionRules::default()
     };
     let mode = HarnessMode::new("build", "Build", HarnessAgent::new("builder", "You build."));
     let builder = Harness::<NoState>::builder("bench", store.clone()).models(instant()).mode(mode);
-    Ok(builder.tool(look()).permission_rules(rules).build()?)
+    builder.tool(look()).permission_rules(rules)
 }
 
 async fn ready(store: &Store) -> Result<Harness, BenchError> {
-    let harness = build(store)?;
+    let harness = builder(store).build()?;
     harness.init().await?;
     harness.create_thread(None).await?;
     Ok(harness)

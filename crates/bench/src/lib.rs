@@ -6,13 +6,17 @@
 mod apply;
 mod bus;
 mod harness;
+mod memory;
 mod pipeline;
 mod report;
 mod store;
 mod turn;
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use ostler_engine::model::Model;
 pub use report::{Machine, Measurement, Report};
 
 /// Options of a run.
@@ -24,6 +28,18 @@ pub struct Options {
     pub postgres: Option<String>,
     /// URL of a RabbitMQ broker to measure as well.
     pub amqp: Option<String>,
+    /// The model whose observations the memory suite looks at.
+    pub model: Option<BenchModel>,
+}
+
+/// A model to measure.
+#[derive(Clone)]
+pub struct BenchModel(pub Arc<dyn Model>);
+
+impl fmt::Debug for BenchModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BenchModel").finish_non_exhaustive()
+    }
 }
 
 /// A benchmark suite.
@@ -39,6 +55,8 @@ pub enum Suite {
     Pipeline,
     /// Whole turns of interactive harnesses.
     Harness,
+    /// The memory of long threads.
+    Memory,
     /// World files of many orgs.
     Apply,
 }
@@ -74,6 +92,10 @@ pub enum BenchError {
     Harness(#[from] ostler_harness::HarnessError),
     #[error(transparent)]
     Operation(#[from] ostler_runtime::operations::OperationError),
+    #[error(transparent)]
+    Workspace(#[from] ostler_workspace::error::WorkspaceError),
+    #[error("no command can be run in a sandbox: {0}")]
+    Command(#[from] ostler_workspace::sandbox::CommandError),
     #[error("the world of the suite is refused: {0}")]
     World(String),
     #[error("a task of the suite failed: {0}")]
@@ -91,6 +113,7 @@ pub async fn run(
         Suite::Bus => ("bus", bus::run(options, progress).await?),
         Suite::Pipeline => ("pipeline", pipeline::run(options, progress).await?),
         Suite::Harness => ("harness", harness::run(options, progress).await?),
+        Suite::Memory => ("memory", memory::run(options, progress).await?),
         Suite::Apply => ("apply", apply::run(options, progress).await?),
         Suite::Turn => ("turn", turn::run(options, progress).await?),
     };

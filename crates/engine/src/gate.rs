@@ -40,7 +40,7 @@ impl Authorized {
     ///
     /// Returns an outcome that tells the model what to correct.
     pub fn arguments<T: DeserializeOwned>(&self) -> Result<T, ToolOutcome> {
-        T::deserialize(&self.call.arguments).map_err(|error| {
+        T::deserialize(&*self.call.arguments).map_err(|error| {
             ToolOutcome::new(
                 OutcomeStatus::Invalid,
                 format!("These arguments are invalid: {error}."),
@@ -57,20 +57,20 @@ pub(crate) enum Approval {
     Given,
 }
 
-/// Authorizes a call or returns it. The decision is returned in both cases, for the
-/// record.
+/// Authorizes a call, unless the decision is another. The decision is returned in both
+/// cases, for the record.
 pub(crate) fn authorize(
-    call: ToolCall,
+    call: &ToolCall,
     approval: Approval,
     facts: &GateFacts<'_>,
-) -> (GateDecision, Result<Authorized, ToolCall>) {
+) -> (GateDecision, Option<Authorized>) {
     let decision = match approval {
         Approval::None => decide(&call.name, facts),
         Approval::Given => decide_approved(&call.name, facts),
     };
     let authorized = match &decision {
-        GateDecision::Allow(why) => Ok(Authorized { call, why: why.clone() }),
-        GateDecision::Ask(_) | GateDecision::Deny(_) => Err(call),
+        GateDecision::Allow(why) => Some(Authorized { call: call.clone(), why: why.clone() }),
+        GateDecision::Ask(_) | GateDecision::Deny(_) => None,
     };
     (decision, authorized)
 }

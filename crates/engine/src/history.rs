@@ -1,6 +1,7 @@
 //! The conversation of a turn, in the form that models are given.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use ostler_domain::id::BlobId;
@@ -139,6 +140,49 @@ impl fmt::Display for CallId {
     }
 }
 
+/// The arguments of a call, shared by all copies of the call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallArguments(Arc<Value>);
+
+impl Default for CallArguments {
+    fn default() -> Self {
+        Value::Object(serde_json::Map::new()).into()
+    }
+}
+
+impl From<Value> for CallArguments {
+    fn from(arguments: Value) -> Self {
+        Self(Arc::new(arguments))
+    }
+}
+
+impl Deref for CallArguments {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.0
+    }
+}
+
+impl From<CallArguments> for Value {
+    fn from(arguments: CallArguments) -> Self {
+        Arc::unwrap_or_clone(arguments.0)
+    }
+}
+
+impl fmt::Display for CallArguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl PartialEq<Value> for CallArguments {
+    fn eq(&self, other: &Value) -> bool {
+        *self.0 == *other
+    }
+}
+
 /// A tool call made by a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
@@ -146,7 +190,7 @@ pub struct ToolCall {
     /// The tool name as the model wrote it.
     pub name: String,
     /// The arguments; an empty object if they could not be parsed.
-    pub arguments: Value,
+    pub arguments: CallArguments,
     /// What the model wrote instead of a JSON object, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
@@ -156,13 +200,13 @@ impl ToolCall {
     /// Creates a call from the argument text the model wrote. An empty text means no
     /// arguments. The name is changed to one that providers accept.
     pub fn new(id: CallId, name: &str, text: &str) -> Self {
-        let (name, no_arguments) = (sanitize_name(name), || Value::Object(serde_json::Map::new()));
+        let (name, no_arguments) = (sanitize_name(name), CallArguments::default);
         if text.trim().is_empty() {
             return Self { id, name, arguments: no_arguments(), unreadable: None };
         }
         match serde_json::from_str(text) {
             Ok(arguments @ Value::Object(_)) if depth(&arguments) <= MAX_DEPTH => {
-                Self { id, name, arguments, unreadable: None }
+                Self { id, name, arguments: arguments.into(), unreadable: None }
             }
             _ => Self { id, name, arguments: no_arguments(), unreadable: Some(text.to_owned()) },
         }

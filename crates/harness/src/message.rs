@@ -3,10 +3,9 @@
 use ostler_domain::id::RunId;
 pub use ostler_domain::memory::MessageOrigin;
 use ostler_domain::time::Timestamp;
-use ostler_engine::history::{Content, Item, Media};
+use ostler_engine::history::{CallArguments, Content, Item, Media};
 use ostler_engine::outcome::OutcomeStatus;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// A message of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +36,7 @@ pub enum MessageRole {
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum HarnessMessageContent {
     Text { text: String },
-    ToolCall { tool_call_id: String, tool_name: String, args: Value },
+    ToolCall { tool_call_id: String, tool_name: String, args: CallArguments },
     ToolResult { tool_call_id: String, result: String, is_error: bool },
     Image(Media),
     Audio(Media),

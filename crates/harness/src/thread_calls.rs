@@ -2,9 +2,8 @@
 
 use ostler_domain::id::{OrgId, ThreadId};
 use ostler_domain::time::Timestamp;
-use ostler_engine::history::Item;
+use ostler_engine::history::{CallArguments, Item};
 use ostler_store::{OrgStore, Store, StoreError};
-use serde_json::Value;
 
 use crate::harness::MAX_RUNS;
 use crate::message::StoredItem;
@@ -20,7 +19,7 @@ pub struct ThreadCall {
     /// The type of the subagent that made it; `None` for the agent of the thread.
     pub subagent: Option<String>,
     pub tool: String,
-    pub arguments: Value,
+    pub arguments: CallArguments,
 }
 
 /// Returns the calls of the newest threads of a resource, newest threads first: those of each

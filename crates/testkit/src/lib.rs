@@ -1,8 +1,8 @@
 //! What tests of several crates share: sample values of the domain with good
 //! defaults, an org in a store, a database per test, the address of the broker.
 //!
-//! Nothing here runs in production, apart from sample values in benchmarks. A sample
-//! is changed with struct update syntax:
+//! Nothing here runs in production, apart from sample values and generated conversations in
+//! benchmarks. A sample is changed with struct update syntax:
 //!
 //! ```ignore
 //! let enzo = Agent { subtype: Subtype::Pm, ..testkit::agent(ORG, ENZO, "enzo") };
@@ -11,6 +11,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests only")]
 
 mod database;
+mod long_conversation;
 mod sample;
 mod seed;
 
@@ -20,6 +21,7 @@ use std::time::{Duration, SystemTime};
 use ostler_store::{OutboxEntry, SendPolicy, Store};
 
 pub use database::TestDatabase;
+pub use long_conversation::{GeneratedQuestion, LongConversation, long_conversation};
 pub use sample::{agent, binding, customer_key, first_soul, org};
 pub use seed::{bind_channel, grant_credits, save_agent};
 

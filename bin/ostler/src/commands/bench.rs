@@ -3,10 +3,16 @@
 use std::time::Duration;
 
 use clap::Args;
-use ostler_bench::{Measurement, Options};
+use ostler_bench::{BenchModel, Measurement, Options};
+use ostler_domain::secret::SecretRef;
+use ostler_engine::turn::Models as _;
+use ostler_models::catalogue::{Catalogue, Provider, WireFormat};
+use ostler_models::openai::LimitField;
 
 use super::args::OutputArgs;
 use crate::config::keys;
+use crate::installation::Installation;
+use crate::model_catalogue;
 use crate::screen::{Cell, DIM, HEADER, print_rows, thousands};
 
 #[derive(Debug, Args)]
@@ -18,6 +24,8 @@ Examples:
   ostler bench turn
   ostler bench pipeline --seconds 20
   ostler bench harness
+  ostler bench memory
+  ostler bench memory --model http://localhost:11434/v1 --model-name llama3
   ostler bench apply
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
 pub(crate) struct BenchArgs {
@@ -33,6 +41,15 @@ pub(crate) struct BenchArgs {
     /// RabbitMQ broker to measure as well; queues are created there and deleted
     #[arg(long, value_name = "URL", env = keys::BENCH_AMQP, hide_env_values = true)]
     amqp: Option<String>,
+    /// OpenAI-compatible server with a model, whose observations `memory` looks at
+    #[arg(long, value_name = "URL")]
+    model: Option<String>,
+    /// Name of the model at --model
+    #[arg(long, value_name = "NAME", default_value = "default", requires = "model")]
+    model_name: String,
+    /// Where the key for --model is: env:NAME or file:PATH
+    #[arg(long, value_name = "WHERE", requires = "model")]
+    model_key: Option<SecretRef>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -49,6 +66,8 @@ enum SuiteArg {
     Pipeline,
     /// Turns of interactive harnesses, their start and their memory
     Harness,
+    /// Memory of long threads: what is found, length of the prompt; with --model, what it observes
+    Memory,
     /// World files of 1,000 organizations with 5,000 agents, and their plan without changes
     Apply,
 }
@@ -58,6 +77,7 @@ pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
         time: Duration::from_secs(args.seconds),
         postgres: args.postgres.clone(),
         amqp: args.amqp.clone(),
+        model: model(args)?,
     };
     let suite = match args.suite {
         SuiteArg::Store => ostler_bench::Suite::Store,
@@ -65,6 +85,7 @@ pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
         SuiteArg::Turn => ostler_bench::Suite::Turn,
         SuiteArg::Pipeline => ostler_bench::Suite::Pipeline,
         SuiteArg::Harness => ostler_bench::Suite::Harness,
+        SuiteArg::Memory => ostler_bench::Suite::Memory,
         SuiteArg::Apply => ostler_bench::Suite::Apply,
     };
     let progress = |name: &str| anstream::eprintln!("{DIM}measuring {name} …{DIM:#}");
@@ -78,6 +99,28 @@ pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
     rows.extend(report.results.iter().map(row));
     print_rows(&rows);
     Ok(())
+}
+
+/// The provider name of the server at `--model`.
+const PROVIDER: &str = "bench";
+
+/// Returns the model to look at.
+fn model(args: &BenchArgs) -> anyhow::Result<Option<BenchModel>> {
+    let Some(url) = &args.model else { return Ok(None) };
+    anyhow::ensure!(
+        matches!(args.suite, SuiteArg::Memory),
+        "only `ostler bench memory` asks a model; leave out --model"
+    );
+    let mut options = model_catalogue::options(&Installation::find_optional(None)?)?;
+    let mut provider = Provider::new(PROVIDER, WireFormat::OpenAi(LimitField::MaxTokens), url);
+    if let Some(key) = &args.model_key {
+        provider = provider.with_key(key.clone());
+    }
+    options.providers.push(provider);
+    options.fallbacks.clear();
+    let (catalogue, name) = (Catalogue::new(options), format!("{PROVIDER}/{}", args.model_name));
+    catalogue.check(&name)?;
+    Ok(catalogue.model(Some(&name)).map(BenchModel))
 }
 
 fn row(result: &Measurement) -> [Cell; 8] {

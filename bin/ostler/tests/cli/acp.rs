@@ -130,9 +130,14 @@ struct LineClient {
 
 impl LineClient {
     fn start(threads: &Path) -> Self {
+        Self::start_with(threads, &[])
+    }
+
+    fn start_with(threads: &Path, more: &[&str]) -> Self {
         let mut program = Command::new(env!("CARGO_BIN_EXE_ostler"))
             .args(["acp", "--script", SCRIPT, "--threads"])
             .arg(threads)
+            .args(more)
             .current_dir(repository())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -275,6 +280,35 @@ fn k06_the_program_ends_with_its_client() {
     let session = client.new_session(folder.path());
     client.prompt(&session, "think");
     client.wait("text", |line| line["method"] == "session/update");
+    assert_eq!(client.leave(), Some(0));
+}
+
+/// K06: with subagents, which use tools of the workspace, sessions are listed, closed and
+/// deleted as without.
+#[test]
+fn k06_sessions_with_subagents_are_listed_and_deleted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let agents = folder.path().join("agents.toml");
+    let worker = "[[subagent]]\nname = 'worker'\ndescription = 'works'\n\
+        instructions = 'You work.'\ntools = ['read_file', 'web_fetch']\n";
+    std::fs::write(&agents, worker).expect("written");
+    let agents = agents.to_str().expect("a plain path");
+    let mut client =
+        LineClient::start_with(&folder.path().join("threads.db"), &["--subagents", agents]);
+    let session = client.new_session(folder.path());
+    let sessions = |client: &mut LineClient| {
+        let listed = client.request("session/list", &json!({}));
+        let ids = listed["result"]["sessions"].as_array().expect("sessions").iter();
+        ids.map(|found| found["sessionId"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(sessions(&mut client), std::slice::from_ref(&session));
+    let id = json!({"sessionId": session});
+    let closed = client.request("session/close", &id);
+    assert!(closed.get("error").is_none(), "{closed}");
+    assert_eq!(sessions(&mut client), std::slice::from_ref(&session), "a closed one is kept");
+    let deleted = client.request("session/delete", &id);
+    assert!(deleted.get("error").is_none(), "{deleted}");
+    assert!(sessions(&mut client).is_empty());
     assert_eq!(client.leave(), Some(0));
 }
 

@@ -1,6 +1,9 @@
+use std::path::Path;
+
 use serde_json::Value;
 
-use crate::stdout;
+use crate::mock_model::Server;
+use crate::{stderr, stdout};
 
 fn report(suite: &str) -> Value {
     let json = stdout(&["bench", suite, "--seconds", "2", "--json"]);
@@ -79,6 +82,67 @@ fn the_bus_suite_measures_a_broker_too() {
     let report: Value = serde_json::from_str(&json).expect("JSON");
     let expected = ["bus.rabbitmq.ask.1", "bus.rabbitmq.ask.64", "bus.rabbitmq.ask_1000_agents"];
     assert_eq!(names(&report)[5..], expected);
+}
+
+/// M15: the memory suite measures the search, the prompt and the check of reflections; what a
+/// model observes is measured only with a model.
+#[test]
+fn m15_the_memory_suite_measures_observations_only_with_a_model() {
+    let without = report("memory");
+    let names_without = [
+        "memory.recall_percent.1",
+        "memory.recall_percent.5",
+        "memory.recall_percent.10",
+        "memory.prompt_tokens.2000",
+        "memory.guard.lossy_rejected_percent",
+        "memory.guard.faithful_accepted_percent",
+    ];
+    assert_eq!(names(&without), names_without);
+    let value = |report: &Value, name: &str| {
+        let results = report["results"].as_array().expect("a list of results");
+        let found = results.iter().find(|result| result["name"] == name).expect("a result");
+        found["value"].as_f64().expect("a value")
+    };
+    assert!(value(&without, "memory.recall_percent.5") >= 95.0, "{without}");
+    // 120 % of both thresholds.
+    assert!(value(&without, "memory.prompt_tokens.2000") <= 84_100.0, "{without}");
+    assert!((value(&without, "memory.guard.lossy_rejected_percent") - 100.0).abs() < 0.1);
+    assert!((value(&without, "memory.guard.faithful_accepted_percent") - 100.0).abs() < 0.1);
+
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("observer.yaml");
+    std::fs::write(&path, "default: '{\"observations\": []}'\n").expect("written");
+    let (_server, address) = Server::start(path.to_str().expect("a plain path"));
+    let url = format!("http://{address}/v1");
+    let json = stdout(&["bench", "memory", "--seconds", "2", "--model", &url, "--json"]);
+    let with: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(names(&with)[6..], ["memory.observed_percent", "memory.observer_failures"]);
+    assert!(value(&with, "memory.observed_percent").abs() < 0.1, "it has observed nothing");
+    assert!(value(&with, "memory.observer_failures").abs() < 0.1, "{with}");
+    let refused = stderr(&["bench", "turn", "--model", &url]);
+    assert!(refused.contains("only `ostler bench memory` asks a model"), "{refused}");
+}
+
+#[test]
+fn the_harness_suite_reports_its_names() {
+    let report = report("harness");
+    let turns = ["memory", "sqlite"].into_iter().flat_map(|place| {
+        ["plain.1", "plain.50", "tool.1", "tool.50"].map(|kind| format!("harness.{place}.{kind}"))
+    });
+    let rest = [
+        "harness.history.10",
+        "harness.history.100",
+        "harness.history.1000",
+        "harness.memory_added_us",
+        "harness.memory_calls",
+        "harness.command_start",
+        "harness.cold_start_ms",
+        "harness.session_bytes",
+    ];
+    let expected: Vec<String> = turns.chain(rest.map(str::to_owned)).collect();
+    assert_eq!(names(&report), expected);
+    let results = report["results"].as_array().expect("a list of results");
+    assert_eq!(results[12]["value"], 0.0, "below the threshold no model is asked");
+    assert!(results[13]["ratio"].as_f64().expect("a ratio to bare starts") > 0.0);
 }
 
 #[test]

@@ -114,9 +114,9 @@ impl Node {
         let (decision, authorized) = if exists {
             let budget = step.account.available();
             let facts = step.rules.facts(call, step.account, &budget, self.trust);
-            authorize(call.clone(), approval, &facts)
+            authorize(call, approval, &facts)
         } else {
-            (GateDecision::Deny(DenyReason::UnknownTool), Err(call.clone()))
+            (GateDecision::Deny(DenyReason::UnknownTool), None)
         };
         let (id, tool) = (call.id.clone(), call.name.clone());
         let record = GateRecord { call: id, tool, verdict: decision.clone() };
@@ -130,9 +130,9 @@ impl Node {
             return GateResult::Done(ToolOutcome::new(OutcomeStatus::Invalid, why));
         }
         match (decision, authorized) {
-            (_, Ok(authorized)) => GateResult::Run(authorized, approval == Approval::Given),
-            (GateDecision::Ask(why), Err(_)) => Self::ask_for_approval(call, why, step),
-            (_, Err(_)) => {
+            (_, Some(authorized)) => GateResult::Run(authorized, approval == Approval::Given),
+            (GateDecision::Ask(why), None) => Self::ask_for_approval(call, why, step),
+            (_, None) => {
                 GateResult::Done(ToolOutcome::new(OutcomeStatus::Denied, "This is not allowed."))
             }
         }

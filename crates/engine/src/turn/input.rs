@@ -131,7 +131,7 @@ impl Node {
                     if let Some(why) = step.rules.tools.argument_problems(&call.name, &arguments) {
                         return Err(InputRejected::InvalidArguments { why });
                     }
-                    call.arguments = arguments;
+                    call.arguments = arguments.into();
                     self.replace_arguments(at, &call);
                 }
                 self.set_call(at, CallState::New { approved: true, interrupted: false }, step);

@@ -46,7 +46,7 @@ proptest! {
         prop_assert!(call.arguments.is_object());
         if call.unreadable.is_none() && !text.trim().is_empty() {
             let read: Value = serde_json::from_str(&text).unwrap();
-            prop_assert_eq!(&read, &call.arguments);
+            prop_assert_eq!(&read, &*call.arguments);
         }
         let stored = serde_json::to_string(&call).unwrap();
         let loaded: ToolCall = serde_json::from_str(&stored).unwrap();

@@ -1,6 +1,7 @@
 //! The kinds of events and their keys.
 
 use ostler_domain::id::ThreadId;
+use ostler_engine::history::CallArguments;
 use ostler_engine::turn::EndReason;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -140,7 +141,7 @@ pub enum ToolEvent {
     ToolStart {
         tool_call_id: String,
         tool_name: String,
-        args: Value,
+        args: CallArguments,
     },
     /// Output of a command that is running.
     ToolOutput {
@@ -161,7 +162,7 @@ pub enum AskEvent {
     ToolApprovalRequired {
         tool_call_id: String,
         tool_name: String,
-        args: Value,
+        args: CallArguments,
     },
     AskQuestion {
         question_id: String,

@@ -22,7 +22,7 @@ use crate::support::{Counter, builder, check_turns, memory, model, ready, to_jso
 
 /// A future is polled up to this many times before it is dropped.
 const POLLS: usize = 3;
-const SCRIPT: &str = "rules:\n  - when: { user: slow }\n    answer: { text: \"One two\", chunk: 4, pause: 50ms }\n  - when: { user: question }\n    answer:\n      - call: ask_user\n        with: { question: Well? }\n      - \"You chose {{ result }}\"\n  - when: { user: approval }\n    answer:\n      - call: note\n      - done\n  - when: { user: { is: plan } }\n    answer:\n      - call: submit_plan\n        with: { plan: Do it }\n      - planned\n  - when: { user: broken }\n    times: 1\n    answer: { fail: 503 }\ndefault: \"You said: {{ user }}\"";
+const SCRIPT: &str = "rules:\n  - when: { user: slow }\n    answer: { text: \"One two\", chunk: 4, pause: 200ms }\n  - when: { user: question }\n    answer:\n      - call: ask_user\n        with: { question: Well? }\n      - \"You chose {{ result }}\"\n  - when: { user: approval }\n    answer:\n      - call: note\n      - done\n  - when: { user: { is: plan } }\n    answer:\n      - call: submit_plan\n        with: { plan: Do it }\n      - planned\n  - when: { user: broken }\n    times: 1\n    answer: { fail: 503 }\ndefault: \"You said: {{ user }}\"";
 
 /// What the harness does when the operation comes.
 #[derive(Clone, Copy, PartialEq)]

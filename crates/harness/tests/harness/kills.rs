@@ -18,6 +18,10 @@ const HARNESS_KILLS: u64 = 45;
 const PROCESS_KILLS: u64 = 9;
 /// How often the harness of a run is killed.
 const KILLS: u64 = 3;
+/// How many runs there are at the same time: they mostly wait for leases to end.
+const AT_ONCE: u64 = 8;
+/// How many runs have a database together, so that it stays small.
+const RUNS_OF_A_DATABASE: u64 = 25;
 const DATABASE: &str = "OSTLER_KILLS_DATABASE";
 const SEED: &str = "OSTLER_KILLS_SEED";
 const LIFE: &str = "OSTLER_KILLS_LIFE";
@@ -77,18 +81,34 @@ fn recorder() -> (Arc<Mutex<Vec<String>>>, Log) {
 /// order, no question answered twice.
 #[test]
 fn z01_m30_kills_during_operations() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = folder.path().join("threads.db");
-    for seed in 1..=number_of("OSTLER_RACES", HARNESS_KILLS) / KILLS {
+    for_each_run("OSTLER_RACES", HARNESS_KILLS, |database, seed| {
         let (lines, log) = recorder();
         let mut random = Random::new(seed);
         for life in 0..KILLS {
             let time = Duration::from_millis(60 + random.below(60));
-            assert!(!run_for(time, live(&database, seed, life, &log)));
+            assert!(!run_for(time, live(database, seed, life, &log)));
         }
-        let last = conclude(&database, seed, &lines, &log);
-        assert!(run_for(Duration::from_secs(30), last), "seed {seed} hangs");
-    }
+        let last = conclude(database, seed, &lines, &log);
+        assert!(run_for(Duration::from_secs(60), last), "seed {seed} hangs");
+    });
+}
+
+/// Calls `run` with each seed and a database, several at the same time.
+fn for_each_run(variable: &str, kills: u64, run: impl Fn(&Path, u64) + Sync) {
+    let seeds = 1..=number_of(variable, kills) / KILLS;
+    std::thread::scope(|scope| {
+        for worker in 0..AT_ONCE {
+            let (seeds, run) = (seeds.clone(), &run);
+            scope.spawn(move || {
+                let own: Vec<u64> = seeds.filter(|seed| seed % AT_ONCE == worker).collect();
+                for some in own.chunks(RUNS_OF_A_DATABASE as usize) {
+                    let folder = tempfile::tempdir().unwrap();
+                    let database = folder.path().join("threads.db");
+                    some.iter().for_each(|seed| run(&database, *seed));
+                }
+            });
+        }
+    });
 }
 
 /// The process that is killed. Does nothing when it is run as a test.
@@ -120,16 +140,14 @@ fn kill_after(time: Duration, database: &Path, seed: u64, life: u64) -> Vec<Stri
 /// The same with processes and `SIGKILL`.
 #[test]
 fn z01_m30_processes_are_killed_during_operations() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = folder.path().join("threads.db");
-    for seed in 1..=number_of("OSTLER_KILLS", PROCESS_KILLS) / KILLS {
+    for_each_run("OSTLER_KILLS", PROCESS_KILLS, |database, seed| {
         let (lines, log) = recorder();
         let mut random = Random::new(seed);
         for life in 0..KILLS {
             let time = Duration::from_millis(100 + random.below(200));
-            lines.lock().unwrap().extend(kill_after(time, &database, seed, life));
+            lines.lock().unwrap().extend(kill_after(time, database, seed, life));
         }
-        let last = conclude(&database, seed, &lines, &log);
-        assert!(run_for(Duration::from_secs(30), last), "seed {seed} hangs");
-    }
+        let last = conclude(database, seed, &lines, &log);
+        assert!(run_for(Duration::from_secs(60), last), "seed {seed} hangs");
+    });
 }

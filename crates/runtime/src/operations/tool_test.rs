@@ -44,8 +44,12 @@ pub(super) async fn call_tool(
     let name = spec.name.to_string();
     let models = SingleCallModels::new(&name, arguments);
     let scope = ToolScope::unrestricted([spec]);
-    let call =
-        ToolCall { id: CallId("1".into()), name, arguments: arguments.clone(), unreadable: None };
+    let call = ToolCall {
+        id: CallId("1".into()),
+        name,
+        arguments: arguments.clone().into(),
+        unreadable: None,
+    };
     let rules = TurnRules {
         scope: &scope,
         tools: &tools,

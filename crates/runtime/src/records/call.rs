@@ -29,7 +29,7 @@ impl<'m> CallRecord<'m> {
             match item {
                 Item::Assistant { calls, .. } => {
                     let call = calls.iter().find(|call| call.id == *id);
-                    found.arguments = call.map(|call| &call.arguments).or(found.arguments);
+                    found.arguments = call.map(|call| &*call.arguments).or(found.arguments);
                 }
                 Item::Results { results } => {
                     let result = results.iter().find(|result| result.call == *id);

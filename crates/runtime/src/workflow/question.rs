@@ -86,7 +86,7 @@ impl OpenQuestion {
                 let why = GateDecision::Ask(why).to_string();
                 QuestionBody::Approval {
                     tool: call.name,
-                    arguments: call.arguments,
+                    arguments: call.arguments.into(),
                     why,
                     risk,
                     seen,

@@ -109,7 +109,7 @@ fn call_result(job: &StepJob, turn: &Turn) -> StepResult {
                 _ => None,
             });
             let (tool, arguments) = made.map_or_else(Default::default, |made: &ToolCall| {
-                (made.name.clone(), made.arguments.clone())
+                (made.name.clone(), made.arguments.clone().into())
             });
             StepResult::suspended(vec![OpenQuestion::unknown_outcome(&job.part, tool, arguments)])
         }

@@ -93,7 +93,7 @@ fn read_call(block: &Value) -> Result<ToolCall, String> {
         return Err("`input` must be an object".to_owned());
     }
     let (id, name) = (CallId::new(text(block, "id")?), text(block, "name")?.to_owned());
-    Ok(ToolCall { id, name, arguments: input, unreadable: None })
+    Ok(ToolCall { id, name, arguments: input.into(), unreadable: None })
 }
 
 fn text_of(content: &Value) -> String {

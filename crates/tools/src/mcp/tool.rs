@@ -30,7 +30,7 @@ impl McpTool {
             Ok(client) => client,
             Err(reason) => return ToolOutcome::failed(reason),
         };
-        let Value::Object(arguments) = call.call().arguments.clone() else {
+        let Value::Object(arguments) = Value::clone(&call.call().arguments) else {
             return ToolOutcome::new(
                 OutcomeStatus::Invalid,
                 "The arguments are not a JSON object.",

@@ -13,10 +13,7 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::{Client, Error, Result};
 use ostler_domain::id::ThreadId;
-use ostler_engine::tool::Tool;
-use ostler_harness::{
-    Harness, HarnessBuilder, HarnessError, HarnessThread, NoState, Store, WorkspaceSource,
-};
+use ostler_harness::{Harness, HarnessError, HarnessThread, Store, WorkspaceSource};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -149,8 +146,10 @@ impl Sessions {
         let configs = configs.collect::<Result<Vec<_>>>()?;
         let servers = tools::start_mcp_servers(&self.args, configs).await.map_err(failed)?;
         let tools = tools::load(&self.args, servers.as_ref()).map_err(failed)?;
-        let harness = self
-            .builder(Some(folder), tools)?
+        let (storage, model) = (self.storage.clone(), self.model.clone());
+        let builder = self.args.builder(RESOURCE, storage, Some(folder), model, tools);
+        let harness = builder
+            .map_err(failed)?
             .workspace(WorkspaceSource::Instance(workspace.clone()))
             .lease(LEASE)
             .build()
@@ -169,13 +168,11 @@ impl Sessions {
         })
     }
 
-    fn builder(
-        &self,
-        project: Option<&Path>,
-        tools: Vec<Arc<dyn Tool>>,
-    ) -> Result<HarnessBuilder<NoState>> {
+    /// Returns a harness that lists and deletes threads.
+    fn thread_list(&self) -> Result<Harness> {
         let (storage, model) = (self.storage.clone(), self.model.clone());
-        self.args.builder(RESOURCE, storage, project, model, tools).map_err(failed)
+        let builder = self.args.builder_without_tools(RESOURCE, storage, model);
+        builder.map_err(failed)?.build().map_err(failed)
     }
 
     /// Makes a session known and follows its events.
@@ -191,8 +188,7 @@ impl Sessions {
 
     /// Returns the sessions that are kept, the most recently used first.
     pub(super) async fn list(&self, request: ListSessionsRequest) -> Result<ListSessionsResponse> {
-        let harness: Harness = self.builder(None, Vec::new())?.build().map_err(failed)?;
-        let threads = harness.list_threads().await.map_err(failed)?;
+        let threads = self.thread_list()?.list_threads().await.map_err(failed)?;
         let of_folder = |session: &SessionInfo| {
             request.cwd.as_ref().is_none_or(|folder| session.cwd == *folder)
         };
@@ -217,8 +213,7 @@ impl Sessions {
         self.close(id)
             .await
             .or_else(|error| if is_not_open(&error) { Ok(()) } else { Err(error) })?;
-        let harness: Harness = self.builder(None, Vec::new())?.build().map_err(failed)?;
-        harness.delete_thread(thread).await.map_err(refused)
+        self.thread_list()?.delete_thread(thread).await.map_err(refused)
     }
 
     /// Closes all sessions when the client is gone. One that waits for an answer is left as

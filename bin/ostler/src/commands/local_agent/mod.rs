@@ -93,22 +93,35 @@ impl LocalAgentArgs {
         let all = tools.iter().chain(&of_workspace);
         let tool_names: Vec<_> = all.map(|tool| tool.definition().spec.name.clone()).collect();
         let subagents = subagents::load(self, &tool_names)?;
-        let modes = self.modes(model.name())?;
         let trust = if self.untrusted { Trust::Untrusted } else { Trust::Trusted };
-        let mut builder = Harness::<NoState>::builder(resource, storage)
-            .models(model)
-            .permission_rules(default_policies())
+        let mut builder = self
+            .builder_without_tools(resource, storage, model)?
             .permission_files(permission_files(self.home.as_deref(), project)?)
-            .workspace_trust(trust)
-            .budget(Budget::Thread(Credits::new(self.credits)));
-        for mode in modes {
-            builder = builder.mode(mode.into());
-        }
+            .workspace_trust(trust);
         for tool in tools {
             builder = builder.tool(tool);
         }
         for subagent in subagents.subagents() {
             builder = builder.subagent(subagent);
+        }
+        Ok(builder)
+    }
+
+    /// Begins a harness with the modes of the arguments and nothing to work with, which is
+    /// enough to list and delete threads.
+    pub(super) fn builder_without_tools(
+        &self,
+        resource: &str,
+        storage: Store,
+        model: Arc<SelectedModel>,
+    ) -> anyhow::Result<HarnessBuilder<NoState>> {
+        let modes = self.modes(model.name())?;
+        let mut builder = Harness::<NoState>::builder(resource, storage)
+            .models(model)
+            .permission_rules(default_policies())
+            .budget(Budget::Thread(Credits::new(self.credits)));
+        for mode in modes {
+            builder = builder.mode(mode.into());
         }
         Ok(builder)
     }
