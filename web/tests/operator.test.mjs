@@ -34,6 +34,11 @@ test('u01 u02 g38 home and inbox say who waits, and keys lead there', async () =
   await page.keyboard.press('n')
   await page.getByRole('log').getByText('I want a real person!').waitFor()
   assert.ok(page.url().endsWith(`#/inbox/${session}`), page.url())
+  await page.keyboard.press('g')
+  await page.keyboard.press('t')
+  await page.getByRole('heading', { name: 'Threads' }).waitFor()
+  const [escalated] = (await api('escalations')).items
+  assert.equal(escalated.escalation.status, 'pending', '`g t` goes to the threads and takes nothing over')
   assert.deepEqual(page.problems, [])
   await page.context().close()
 })
@@ -82,7 +87,7 @@ test('u04 the panel says what decided on each call, and what it cost', async () 
 })
 
 test('u13 pages have no serious accessibility findings, and fit a phone', async () => {
-  for (const path of ['/#/', `/#/inbox/${session}`, '/#/approvals', '/#/problems', '/#/credits']) {
+  for (const path of ['/#/', `/#/inbox/${session}`, '/#/approvals', '/#/layers', '/#/threads', '/#/knowledge', '/#/notices', '/#/problems', '/#/credits']) {
     for (const scheme of ['light', 'dark']) {
       const page = await open(path, { scheme })
       await page.getByRole('status').getByText('Live').waitFor()

@@ -250,3 +250,12 @@ export interface SoulProposal {
   author: Record<string, string>
   before?: Soul
 }
+
+export interface Document {
+  id: string
+  title: string
+  tags: string[]
+  /** In bytes. */
+  size: number
+  updated_at: number
+}

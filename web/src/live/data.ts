@@ -2,8 +2,8 @@
 
 import { createQuery } from '@tanstack/svelte-query'
 import type {
-  Approval, CreditAccount, DeadLetter, Insight, Issue, LedgerLine, Notice, OrgDelegation, Page, Session,
-  SessionDetail, SoulProposal, UnknownOutcome,
+  Approval, CreditAccount, DeadLetter, Document, Insight, Issue, LedgerLine, Notice, OrgDelegation, Page,
+  Session, SessionDetail, SoulProposal, UnknownOutcome,
 } from '../api/types.ts'
 import { account } from '../log_in/account.svelte.ts'
 import type { ThreadInfo } from '../threads/events.ts'
@@ -45,3 +45,4 @@ export const useSoulProposal = (id: () => string | null) =>
 
 export const useThreads = (search: () => string) =>
   orgQuery<Page<ThreadInfo>>('threads', () => `threads?search=${encodeURIComponent(search())}`)
+export const useDocuments = () => orgQuery<Page<Document>>('knowledge', () => 'knowledge')

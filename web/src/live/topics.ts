@@ -1,6 +1,6 @@
 /** Which data an event of the log makes out of date. */
 
-export type Topic = 'sessions' | 'session' | 'approvals' | 'notices' | 'problems' | 'credits' | 'layers' | 'threads'
+export type Topic = 'sessions' | 'session' | 'approvals' | 'notices' | 'problems' | 'credits' | 'layers' | 'threads' | 'knowledge'
 
 const TOPICS: Record<string, Topic[]> = {
   message: ['sessions', 'session'],

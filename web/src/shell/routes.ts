@@ -15,6 +15,8 @@ export const routes = {
   '/approvals': page(() => import('../approvals/Approvals.svelte')),
   '/layers': page(() => import('../layers/Layers.svelte')),
   '/threads/:thread?': page(() => import('../threads/Threads.svelte') as never),
+  '/knowledge': page(() => import('../knowledge/Knowledge.svelte')),
+  '/notices': page(() => import('../notices/Notices.svelte')),
   '/problems': page(() => import('../problems/Problems.svelte')),
   '/credits': page(() => import('../credits/Credits.svelte')),
   '*': NotFound,
@@ -33,6 +35,8 @@ export const places: Place[] = [
   { path: '/approvals', name: 'Approvals', key: 'a' },
   { path: '/layers', name: 'Layers', key: 'l' },
   { path: '/threads', name: 'Threads', key: 't' },
+  { path: '/knowledge', name: 'Knowledge', key: 'k' },
+  { path: '/notices', name: 'Notices', key: 'n' },
   { path: '/problems', name: 'Problems', key: 'p' },
   { path: '/credits', name: 'Credits', key: 'c' },
 ]
