@@ -20,7 +20,7 @@ use ostler_runtime::operations::Operations;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::workflow::WorkflowRunner;
-use ostler_server::{Server, ServerDeps, ThreadOptions};
+use ostler_server::{Server, ServerDeps, TableError, ThreadOptions};
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -145,7 +145,7 @@ impl App {
             let (receiver, update_mode) = (self.receiver(), self.update_mode.clone());
             let stopped = stop.clone();
             tasks.spawn(async move { receiver.run_telegram_bots(&update_mode, stopped).await });
-            let (server, mut stopped) = (self.server(), stop.clone());
+            let (server, mut stopped) = (self.server()?, stop.clone());
             tasks.spawn(async move {
                 let shutdown =
                     async move { while !*stopped.borrow() && stopped.changed().await.is_ok() {} };
@@ -186,7 +186,7 @@ impl App {
         InboundReceiver::new(org_views, self.intake.clone(), channels, operations, clock)
     }
 
-    fn server(&self) -> Server {
+    fn server(&self) -> Result<Server, TableError> {
         let deps = self.worker.deps();
         let operations = Operations::for_worker(&self.worker);
         let (store, channels, clock) =

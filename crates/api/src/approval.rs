@@ -5,11 +5,12 @@ use ostler_domain::gate::approval::ApprovalStatus;
 use ostler_domain::id::{AgentId, ApprovalId, SessionId};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::ToolName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A tool call that waits for a person's decision, or the record of one that did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
     pub id: ApprovalId,
     pub session: SessionId,
@@ -27,7 +28,7 @@ pub struct Approval {
 }
 
 /// Filter of the list of approvals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalState {
     #[default]
@@ -44,7 +45,7 @@ pub enum ApprovalState {
 }
 
 /// Body of `POST approvals/ID/approve`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApproveRequest {
     /// Replaces the arguments that the agent asked for.
@@ -57,7 +58,7 @@ pub struct ApproveRequest {
 }
 
 /// Body of `POST approvals/ID/reject`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RejectRequest {
     /// Shown to the agent.

@@ -3,10 +3,11 @@
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The credit account of an org.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CreditAccount {
     /// Credits that can be spent; `null` means no limit.
     pub available: Option<Credits>,
@@ -15,7 +16,7 @@ pub struct CreditAccount {
 }
 
 /// A pool of credits: `granted = available + reserved + spent + expired`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pool {
     pub pool: PoolKind,
     pub granted: Credits,
@@ -28,7 +29,7 @@ pub struct Pool {
 }
 
 /// A line of the ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerLine {
     /// Position in the ledger, which is the order of the list.
     pub id: i64,
@@ -42,7 +43,7 @@ pub struct LedgerLine {
 }
 
 /// Direction of a ledger line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LedgerLineKind {
     Grant,
@@ -50,7 +51,7 @@ pub enum LedgerLineKind {
 }
 
 /// Body of `POST credits/grants`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrantRequest {
     /// Idempotency reference: a second grant with the same one changes nothing.

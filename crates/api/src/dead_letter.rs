@@ -2,11 +2,12 @@
 
 use ostler_domain::id::ConversationId;
 use ostler_domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A message that a person has to replay or abandon.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadLetter {
     /// `inb_…` for an inbox entry that was not answered, `out_…` for an outbox
     /// entry that was not delivered.
@@ -20,7 +21,7 @@ pub struct DeadLetter {
 }
 
 /// What is wrong with the message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeadLetterFault {
     /// No further attempt is made.
@@ -30,7 +31,7 @@ pub enum DeadLetterFault {
 }
 
 /// Body of `POST dead-letters/ID/abandon`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AbandonRequest {
     pub why: String,

@@ -3,12 +3,13 @@
 use ostler_domain::human::escalation::{EscalationStatus, Urgency};
 use ostler_domain::id::{EscalationId, UserId};
 use ostler_domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::session::Session;
 
 /// A request for a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Escalation {
     pub id: EscalationId,
     pub status: EscalationStatus,
@@ -21,7 +22,7 @@ pub struct Escalation {
 }
 
 /// An escalation in the queue, with its session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueuedEscalation {
     pub escalation: Escalation,
     pub session: Session,

@@ -6,6 +6,7 @@
 
 use ostler_domain::id::SessionId;
 use ostler_domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ pub const PRUNED_EVENT: &str = "pruned";
 pub const DELTA_EVENT: &str = "delta";
 
 /// Query of `GET /v1/events`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct EventsQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
@@ -31,14 +32,14 @@ pub struct EventsQuery {
 }
 
 /// Data of an event. The name of the event is its kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventData {
     pub at: Timestamp,
     pub data: Value,
 }
 
 /// Data of the `pruned` event: read a snapshot, then continue with the stream.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventsPruned {
     /// Id of the position from which the log is complete.
     pub go_on_from: String,

@@ -6,10 +6,12 @@ use ostler_domain::id::RecordId;
 use ostler_domain::soul::Soul;
 use ostler_domain::soul::proposal::{Proposal, ProposalAuthor};
 use ostler_domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An issue, a delegation or an insight, with its id.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "{T}Record")]
 pub struct Exchanged<T> {
     pub id: RecordId,
     pub created_at: Timestamp,
@@ -18,7 +20,7 @@ pub struct Exchanged<T> {
 }
 
 /// Resolves an issue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResolveIssueRequest {
     /// What was decided, for the agent that sent the issue.
@@ -26,7 +28,7 @@ pub struct ResolveIssueRequest {
 }
 
 /// Gives work to a client, or from the platform to an agency.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DelegateRequest {
     /// The slug of the organization.
@@ -37,7 +39,7 @@ pub struct DelegateRequest {
 }
 
 /// Completes a delegation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompleteRequest {
     /// What was done, for those who gave the work.
@@ -45,14 +47,14 @@ pub struct CompleteRequest {
 }
 
 /// Rejects a proposal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RejectProposalRequest {
     pub reason: String,
 }
 
 /// A proposal to change a soul.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SoulProposal {
     #[serde(flatten)]
     pub proposal: Proposal,
@@ -63,7 +65,7 @@ pub struct SoulProposal {
 }
 
 /// The new version of a soul.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AppliedSoul {
     pub version: u32,
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use ostler_domain::id::DocumentId;
 use ostler_domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A document without its text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
     pub id: DocumentId,
     /// Counts changes, starting at 1.
@@ -21,7 +22,7 @@ pub struct Document {
 }
 
 /// Body of `POST knowledge`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewDocument {
     pub title: String,
@@ -31,7 +32,7 @@ pub struct NewDocument {
 }
 
 /// Response to `POST knowledge`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AddedDocument {
     pub id: DocumentId,
 }

@@ -16,6 +16,7 @@
 //! | [`thread`] | threads of the interactive harness |
 //! | [`event`] | the event stream |
 //! | [`me`] | the identity of the caller |
+//! | [`service`] | the state of the server |
 
 pub mod approval;
 pub mod credit;
@@ -28,6 +29,7 @@ pub mod me;
 pub mod notice;
 pub mod page;
 pub mod problem;
+pub mod service;
 pub mod session;
 pub mod thread;
 pub mod unknown_outcome;

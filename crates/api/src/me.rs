@@ -2,10 +2,11 @@
 
 use ostler_domain::id::{KeyId, OrgId};
 use ostler_domain::org::role::Role;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The key that the request was made with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Me {
     pub key: KeyId,
     pub name: String,

@@ -1,5 +1,6 @@
 //! Cursor pagination of lists.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Page size without `limit`.
@@ -8,7 +9,8 @@ pub const DEFAULT_LIMIT: u32 = 50;
 pub const MAX_LIMIT: u32 = 200;
 
 /// A page of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "{T}Page")]
 pub struct Page<T> {
     pub items: Vec<T>,
     /// Cursor of the next page; absent on the last page.
@@ -17,7 +19,7 @@ pub struct Page<T> {
 }
 
 /// Query parameters of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PageQuery {
     /// `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]

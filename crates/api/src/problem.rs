@@ -1,12 +1,13 @@
 //! Errors as RFC 9457 problems. Programs use `code`, people read `detail`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Media type of a problem.
 pub const PROBLEM_MEDIA_TYPE: &str = "application/problem+json";
 
 /// Why a request failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
 #[error("{detail}")]
 pub struct Problem {
     /// `urn:ostler:problem:` followed by the code.
@@ -24,7 +25,7 @@ macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $word:literal, $status:literal, $title:literal;)*) => {
         /// Stable codes of problems. A client that does not know a code yet goes by
         /// the status.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum ProblemCode {
             $($(#[$doc])* #[serde(rename = $word)] $name,)*
             /// A code of a newer server.

@@ -10,6 +10,7 @@ use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::session::key::Peer;
 use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ use crate::approval::Approval;
 use crate::escalation::Escalation;
 
 /// A session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
     pub id: SessionId,
     pub org: OrgId,
@@ -42,7 +43,7 @@ pub struct Session {
 }
 
 /// Who answers in a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
     /// An agent.
@@ -53,7 +54,7 @@ pub enum SessionState {
 }
 
 /// Filter of the list of sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionFilter {
     #[default]
@@ -62,7 +63,7 @@ pub enum SessionFilter {
 }
 
 /// A session with its messages, runs and pending approvals.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionDetail {
     pub session: Session,
     /// Its last messages, oldest first.
@@ -73,7 +74,7 @@ pub struct SessionDetail {
 }
 
 /// A message of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     pub at: Timestamp,
     pub author: Author,
@@ -85,7 +86,7 @@ pub struct Message {
 }
 
 /// Who wrote a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Author {
     Customer { name: Option<String> },
@@ -95,7 +96,7 @@ pub enum Author {
 }
 
 /// The record of answering one input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     pub id: RunId,
     pub at: Timestamp,
@@ -106,7 +107,7 @@ pub struct Run {
 }
 
 /// A turn of a run: one agent's part.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunTurn {
     pub agent: AgentId,
     pub business_layer: BusinessLayer,
@@ -115,7 +116,7 @@ pub struct RunTurn {
 }
 
 /// The gate's decision about a tool call, and how the call ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolDecision {
     pub call: String,
     pub tool: String,
@@ -130,7 +131,7 @@ pub struct ToolDecision {
 }
 
 /// How a tool call ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallOutcome {
     /// `ok`, or why the tool did not do what it was called for.
     pub status: String,
@@ -139,7 +140,7 @@ pub struct CallOutcome {
 }
 
 /// Response to `POST sessions/ID/take-over`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TakeoverResult {
     pub session: Session,
     /// Number of agent replies withdrawn before they were sent.
@@ -149,14 +150,14 @@ pub struct TakeoverResult {
 }
 
 /// Body of `POST sessions/ID/messages`: sent to the customer verbatim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendMessageRequest {
     pub text: String,
 }
 
 /// Body of `POST sessions/ID/assign`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AssignRequest {
     /// Ids, slugs or subtypes; the first agent answers.
@@ -164,7 +165,7 @@ pub struct AssignRequest {
 }
 
 /// Response to `POST sessions/ID/assign`: the team in order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AssignResponse {
     pub agents: Vec<AgentId>,
 }

@@ -4,6 +4,7 @@
 use ostler_domain::gate::permission::PermissionRules;
 use ostler_domain::id::{RunId, ThreadId};
 use ostler_domain::tool::{ToolCategory, ToolName};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -14,7 +15,7 @@ pub const SNAPSHOT_EVENT: &str = "snapshot";
 pub const DELETED_EVENT: &str = "deleted";
 
 /// A thread and what is going on in it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSnapshot {
     /// As in the event `thread_created`.
@@ -47,14 +48,14 @@ pub struct ThreadSnapshot {
 }
 
 /// A mode.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadMode {
     pub id: String,
     pub name: String,
 }
 
 /// Body of `POST threads`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateThreadRequest {
     #[serde(default)]
@@ -65,14 +66,14 @@ pub struct CreateThreadRequest {
 }
 
 /// Body of `PATCH threads/ID`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RenameThreadRequest {
     pub title: String,
 }
 
 /// Body of `POST threads/ID/clone`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CloneThreadRequest {
     #[serde(default)]
@@ -83,14 +84,14 @@ pub struct CloneThreadRequest {
 }
 
 /// Body of the routes that send a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadInput {
     pub text: String,
 }
 
 /// Response to the routes that start a turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStarted {
     pub thread_id: ThreadId,
@@ -103,14 +104,14 @@ pub struct TurnStarted {
 }
 
 /// Response to `POST threads/ID/abort`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnAborted {
     /// Whether a turn was running.
     pub aborted: bool,
 }
 
 /// Body of `POST threads/ID/answers`: the answer to a question, by the id of the question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum AskAnswer {
     Question {
@@ -137,7 +138,7 @@ pub enum AskAnswer {
 }
 
 /// The decision about a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalDecision {
     Approve,
@@ -147,7 +148,7 @@ pub enum ApprovalDecision {
 }
 
 /// The decision about a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanDecision {
     Approve,
@@ -155,14 +156,14 @@ pub enum PlanDecision {
 }
 
 /// Body of `PUT threads/ID/mode`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModeChange {
     pub mode_id: String,
 }
 
 /// Body of `PUT threads/ID/model`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelChange {
     pub model_id: String,
@@ -171,7 +172,7 @@ pub struct ModelChange {
 }
 
 /// Where a chosen model holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelChangeScope {
     #[default]
@@ -181,7 +182,7 @@ pub enum ModelChangeScope {
 }
 
 /// The permissions of the caller's threads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadPermissions {
     /// Stored, for all threads of the caller.
     pub rules: PermissionRules,
@@ -190,7 +191,7 @@ pub struct ThreadPermissions {
 }
 
 /// Tools and categories that are not asked about while a thread is open.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ThreadGrants {
     pub tools: Vec<ToolName>,
@@ -198,7 +199,7 @@ pub struct ThreadGrants {
 }
 
 /// Body of `PATCH threads/ID/permissions`. What is absent stays.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PermissionChange {
     /// Replaces the stored rules.

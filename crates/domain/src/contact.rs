@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::channel::Channel;
 use crate::id::ContactId;
 
 /// A person outside, as an org knows them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contact {
     pub id: ContactId,
     pub name: String,
@@ -69,7 +70,7 @@ pub fn merge(kept: &Contact, other: &Contact) -> Contact {
 }
 
 /// A reference to the same person in a CRM.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CrmLink {
     pub system: String,
     /// The CRM's own id of the person.
@@ -89,7 +90,7 @@ pub enum SenderProof {
 }
 
 /// The phone number and e-mail address of a contact.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ContactDetails {
     pub phone: Option<String>,
     pub email: Option<String>,

@@ -5,7 +5,10 @@
 //! prefix that names the kind, and 26 characters of Crockford base 32, which keeps
 //! the order of the bits.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 /// The digits of Crockford base 32, in the order of their values.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -62,6 +65,12 @@ fn decode(text: &str) -> Option<u128> {
         let value = DIGIT_VALUES[usize::from(byte)];
         (value < u8::MAX).then_some(bits << 5 | u128::from(value))
     })
+}
+
+/// Returns the JSON Schema of the ids with a prefix.
+fn schema(prefix: &str) -> Schema {
+    let pattern = format!("^{prefix}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$");
+    json_schema!({"type": "string", "pattern": pattern})
 }
 
 /// Parses an id without copying the text.
@@ -136,6 +145,16 @@ macro_rules! ids {
                 decode(body)
                     .map(Self)
                     .ok_or_else(|| IdError::Body { text: text.to_owned(), prefix: Self::PREFIX })
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                schema(Self::PREFIX)
             }
         }
 

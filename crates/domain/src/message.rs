@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::BlobId;
@@ -12,7 +13,7 @@ use crate::id::BlobId;
 pub const MAX_BLOB_BYTES: usize = 20 * 1024 * 1024;
 
 /// A part of a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum MessagePart {
     /// Words.
@@ -55,7 +56,7 @@ impl MessagePart {
 }
 
 /// A reference to a blob.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attachment {
     pub blob: BlobId,
     pub media_type: MediaType,
@@ -68,7 +69,7 @@ pub struct Attachment {
 
 /// A media type such as `image/png`, in lower case and without parameters, so that
 /// it can be compared and is safe in a header.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct MediaType(String);
 

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use ostler_domain::id::BlobId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -98,7 +99,7 @@ impl Content {
 
 /// An image, a recording or a file. Its bytes are not serialized; they are loaded
 /// from the blob when a turn is resumed.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Media {
     /// The stored bytes.
     pub blob: Option<BlobId>,

@@ -5,10 +5,11 @@ pub use ostler_domain::memory::MessageOrigin;
 use ostler_domain::time::Timestamp;
 use ostler_engine::history::{CallArguments, Content, Item, Media};
 use ostler_engine::outcome::OutcomeStatus;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A message of a thread.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HarnessMessage {
     /// The same while the message streams and when it is stored.
@@ -22,7 +23,7 @@ pub struct HarnessMessage {
 }
 
 /// The author of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
     User,
@@ -32,7 +33,7 @@ pub enum MessageRole {
 }
 
 /// A part of a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum HarnessMessageContent {
     Text { text: String },

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ostler_domain::id::ThreadId;
 use ostler_domain::time::Timestamp;
 use ostler_store::StoredThread;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::task::TaskItem;
 use crate::usage::TokenUsage;
 
 /// A conversation of a resource.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HarnessThread {
     pub id: ThreadId,
@@ -29,7 +30,7 @@ pub struct HarnessThread {
 }
 
 /// Settings and figures that are stored with a thread.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ThreadMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]

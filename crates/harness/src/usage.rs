@@ -1,10 +1,11 @@
 //! Token counts.
 
 use ostler_engine::model::Usage;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The tokens of a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TokenUsage {
     pub prompt_tokens: u64,

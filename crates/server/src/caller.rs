@@ -13,7 +13,13 @@ use ostler_runtime::operations::Actor;
 use ostler_store::{ApiKey, Store, StoreError};
 
 use crate::error::{ApiError, Result};
+use crate::route::Access;
+use crate::route::{Route, get};
 use crate::server::Server;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![get(Access::Caller, "/me", "getMe", "Show the identity of the caller", me)]
+}
 
 /// The API key of a request and its org.
 #[derive(Debug, Clone)]

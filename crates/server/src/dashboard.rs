@@ -3,14 +3,14 @@
 //! Owns their addresses and headers. Without Node.js the program builds as well; then the
 //! page says how to build the dashboard.
 
-use axum::Router;
-use axum::extract::Path;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use rust_embed::RustEmbed;
 
-use crate::server::Server;
+use crate::error::{ApiError, Result};
+use crate::orgs::PathId;
+use crate::route::Access::Public;
+use crate::route::{Route, get};
 
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
@@ -27,8 +27,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
 /// Files of `assets/` have a hash in their name, so they never change.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 
-pub(crate) fn routes() -> Router<Server> {
-    Router::new().route("/", get(index)).route("/assets/{file}", get(asset))
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        get(Public, "/", "getDashboard", "Get the dashboard", index).returns_content("text/html"),
+        get(Public, "/assets/{file}", "getDashboardFile", "Get a file of the dashboard", asset)
+            .returns_content("*/*"),
+    ]
 }
 
 /// `GET /`.
@@ -47,16 +51,14 @@ async fn index() -> Response {
 }
 
 /// `GET /assets/{file}`.
-async fn asset(Path(name): Path<String>) -> Response {
-    let Some(file) = Files::get(&format!("assets/{name}")) else {
-        return StatusCode::NOT_FOUND.into_response();
-    };
+async fn asset(PathId(name): PathId) -> Result<Response> {
+    let file = Files::get(&format!("assets/{name}")).ok_or_else(|| ApiError::not_found("file"))?;
     let kind = content_type(&name);
     let headers = [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, FOREVER)];
     let mut response = (headers, file.data.into_owned()).into_response();
     let policy = HeaderValue::from_static("default-src 'none'");
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    response
+    Ok(response)
 }
 
 /// Returns the media type of a file that the build writes.

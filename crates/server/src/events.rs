@@ -19,8 +19,16 @@ use crate::body::QueryParams;
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
 use crate::event_tail::{LogSignal, session_of};
+use crate::route::Access;
+use crate::route::{Route, get};
 use crate::server::Server;
 use crate::stream::{self, Disconnected, EventSink};
+
+pub(crate) fn routes() -> Vec<Route> {
+    let summary = "Follow the events of the caller's organization";
+    let follow = get(Access::Caller, "/events", "followEvents", summary, follow);
+    vec![follow.returns_content("text/event-stream")]
+}
 
 /// The last event that a reconnecting client has seen.
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

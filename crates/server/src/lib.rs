@@ -22,7 +22,9 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `routes` | all routes and the middleware around them |
+//! | `route` | the table of routes: what each needs, takes and returns |
+//! | `routes` | the router of the table and the middleware around it |
+//! | `openapi` | the OpenAPI document of the table, and a page that shows it |
 //! | [`server`] | dependencies, accept loop, shutdown |
 //! | `caller` | authentication by API key |
 //! | `idempotency` | requests repeated with the same `Idempotency-Key` |
@@ -43,8 +45,10 @@ mod event_tail;
 mod events;
 mod health;
 mod idempotency;
+mod openapi;
 mod orgs;
 mod refusals;
+mod route;
 mod routes;
 pub mod server;
 mod stream;
@@ -52,5 +56,7 @@ pub mod threads;
 mod webhooks;
 pub mod wire;
 
+pub use openapi::document;
+pub use route::TableError;
 pub use server::{Server, ServerDeps};
 pub use threads::{ThreadOptions, ThreadOwner};

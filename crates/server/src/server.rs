@@ -18,8 +18,9 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::body::LargeBodies;
 use crate::event_tail::EventTails;
-use crate::routes;
+use crate::route::TableError;
 use crate::threads::{LiveThreads, ThreadOptions};
+use crate::{route, routes};
 
 /// Default listen address, reachable from this machine only.
 pub const ADDRESS: &str = "127.0.0.1:7470";
@@ -64,18 +65,20 @@ pub struct Server {
 
 impl Server {
     /// Makes a server that does not listen yet.
-    pub fn new(parts: ServerDeps) -> Self {
+    /// Fails if a route does not check what its handler needs.
+    pub fn new(parts: ServerDeps) -> Result<Self, TableError> {
+        route::check(&route::groups())?;
         let tails = EventTails::new(parts.store.clone());
         let streams = Arc::new(Semaphore::new(MAX_STREAMS));
         let (bodies, stop) = (LargeBodies::default(), watch::Sender::new(false));
         let threads = LiveThreads::new(parts.threads.clone());
-        Self { deps: Arc::new(parts), tails, streams, bodies, threads, stop }
+        Ok(Self { deps: Arc::new(parts), tails, streams, bodies, threads, stop })
     }
 
     /// Serves connections until `shutdown` resolves; then ends the streams, lets
     /// requests finish and returns.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-        let service = TowerToHyperService::new(routes::router(self.clone()));
+        let service = TowerToHyperService::new(routes::router(&self, route::groups()));
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let graceful = GracefulShutdown::new();
         let mut http = http1::Builder::new();

@@ -2,18 +2,28 @@
 //! the sender; the response is sent once the inbox entry is committed.
 
 use axum::Json;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use ostler_channels::connection::MAX_BODY_BYTES;
 use ostler_runtime::conversation::receive::InboundOutcome;
 use ostler_store::AcceptOutcome;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::body;
 use crate::error::Result;
+use crate::orgs::PathId;
+use crate::route::Access;
+use crate::route::{Route, post};
 use crate::server::Server;
 
+pub(crate) fn routes() -> Vec<Route> {
+    let summary = "Accept a message of a channel, which verifies the sender";
+    let receive = post(Access::Signed, "/webhooks/{binding}", "receiveWebhook", summary, receive);
+    vec![receive.takes_content("*/*")]
+}
+
 /// Response to a webhook.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WebhookResponse {
     /// Accepted under this inbox id.
@@ -38,7 +48,7 @@ impl From<InboundOutcome> for WebhookResponse {
 
 pub(crate) async fn receive(
     State(server): State<Server>,
-    Path(binding): Path<String>,
+    PathId(binding): PathId,
     request: Request,
 ) -> Result<Json<WebhookResponse>> {
     let binding = body::parse_id(&binding, "binding")?;

@@ -1,7 +1,7 @@
 //! Requests of API keys for what belongs to others, generated from every route: of the parent,
 //! a sibling, a child or a stranger, by id and by slug, in a path of theirs and in one's own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ostler_domain::audit::{AuditActor, REFUSED};
@@ -9,7 +9,9 @@ use ostler_domain::channel::Channel;
 use ostler_domain::id::{
     AgentId, ApprovalId, BindingId, CallId, InboxId, KeyId, NoticeId, OrgId, ProposalId, RecordId,
 };
-use ostler_domain::org::permission::OrgPermission::{self, Configure, GrantCredits, Operate, View};
+use ostler_domain::org::permission::OrgPermission::{
+    self, Configure, GrantCredits, ManagePeople, Operate, View,
+};
 use ostler_domain::org::permission::role_permits;
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
@@ -25,117 +27,32 @@ const AGENCY: OrgId = OrgId::from_u128(0xa6e);
 const CLIENT: OrgId = OrgId::from_u128(0xc1);
 const SIBLING: OrgId = OrgId::from_u128(0xc2);
 const ROLES: [Role; 4] = [Role::Viewer, Role::Operator, Role::Admin, Role::Owner];
-const ROUTES_FILE: &str = include_str!("../../../crates/server/src/routes.rs");
 
 /// A request with the record that it is about, if any, as `{…}`.
 struct Route {
-    method: &'static str,
-    path: &'static str,
+    method: String,
+    path: String,
     body: Value,
     permission: OrgPermission,
 }
 
-/// Returns every request below `/v1/orgs/{org}`.
+/// Returns every request below `/v1/orgs/{org}`, from the document of the API.
 fn routes() -> Vec<Route> {
-    let text = json!({"text": "hello"});
-    let read = |path| ("GET", path, Value::Null, View);
-    let work = |path, body: Value| ("POST", path, body, Operate);
-    let none = || Value::Null;
-    let grant = json!({"reference": "r", "pool": "purchased", "amount": 1});
-    let document = json!({"title": "T", "body": "B", "tags": []});
-    let answer = json!({"type": "question", "id": "q", "text": "yes"});
-    let all = [
-        read("/settings"),
-        ("PATCH", "/settings", json!({}), Configure),
-        read("/sharing"),
-        ("PATCH", "/sharing", json!({}), Configure),
-        read("/sessions"),
-        read("/sessions/{session}"),
-        work("/sessions/{session}/take-over", none()),
-        work("/sessions/{session}/messages", text.clone()),
-        work("/sessions/{session}/resume", none()),
-        work("/sessions/{session}/dismiss", none()),
-        work("/sessions/{session}/close", none()),
-        work("/sessions/{session}/assign", json!({"agents": ["gia"]})),
-        read("/escalations"),
-        read("/approvals"),
-        read("/approvals/{approval}"),
-        work("/approvals/{approval}/approve", none()),
-        work("/approvals/{approval}/reject", json!({"reason": "no"})),
-        read("/dead-letters"),
-        read("/dead-letters/{letter}"),
-        work("/dead-letters/{letter}/replay", none()),
-        work("/dead-letters/{letter}/abandon", json!({"why": "no"})),
-        read("/unknown-outcomes"),
-        work("/unknown-outcomes/{call}/resolve", json!({"outcome": "done"})),
-        read("/credits"),
-        read("/credits/ledger"),
-        ("POST", "/credits/grants", grant, GrantCredits),
-        read("/knowledge"),
-        ("POST", "/knowledge", document, Configure),
-        ("DELETE", "/knowledge/{document}", none(), Configure),
-        read("/issues"),
-        work("/issues/{issue}/acknowledge", none()),
-        work("/issues/{issue}/resolve", json!({"resolution": "done"})),
-        work("/issues/{issue}/dismiss", none()),
-        read("/org-delegations"),
-        work("/org-delegations", json!({"to": "client", "instruction": "work"})),
-        work("/org-delegations/{delegation}/accept", none()),
-        work("/org-delegations/{delegation}/reject", none()),
-        work("/org-delegations/{delegation}/complete", json!({"result": "done"})),
-        read("/insights"),
-        work("/insights/{insight}/acknowledge", none()),
-        read("/soul-proposals"),
-        read("/soul-proposals/{proposal}"),
-        ("POST", "/soul-proposals/{proposal}/approve", none(), Configure),
-        ("POST", "/soul-proposals/{proposal}/reject", json!({"reason": "no"}), Configure),
-        read("/promotions"),
-        ("POST", "/promotions/{agent}/approve", none(), Configure),
-        ("POST", "/promotions/{agent}/reject", json!({"reason": "no"}), Configure),
-        read("/notices"),
-        work("/notices/{notice}/read", none()),
-        read("/threads"),
-        work("/threads", json!({})),
-        read("/threads/{thread}/"),
-        ("PATCH", "/threads/{thread}/", json!({"title": "mine"}), Operate),
-        ("DELETE", "/threads/{thread}/", none(), Operate),
-        work("/threads/{thread}/clone", json!({})),
-        read("/threads/{thread}/messages"),
-        work("/threads/{thread}/messages", text.clone()),
-        work("/threads/{thread}/follow-ups", text.clone()),
-        work("/threads/{thread}/steer", text),
-        work("/threads/{thread}/abort", none()),
-        work("/threads/{thread}/resume", none()),
-        work("/threads/{thread}/retry", none()),
-        work("/threads/{thread}/answers", answer),
-        ("PUT", "/threads/{thread}/mode", json!({"modeId": "chat"}), Operate),
-        ("PUT", "/threads/{thread}/model", json!({"modelId": "m"}), Operate),
-        read("/threads/{thread}/state"),
-        ("PATCH", "/threads/{thread}/state", json!({}), Operate),
-        read("/threads/{thread}/permissions"),
-        ("PATCH", "/threads/{thread}/permissions", json!({}), Operate),
-        read("/threads/{thread}/tasks"),
-        read("/threads/{thread}/memory"),
-        read("/threads/{thread}/events"),
-    ];
-    let route = |(method, path, body, permission)| Route { method, path, body, permission };
-    all.into_iter().map(route).collect()
-}
-
-/// Every route of the server below an org is in the table above.
-#[test]
-fn s01_the_campaign_has_every_route() {
-    let listed: BTreeSet<String> =
-        routes().iter().map(|route| route.path.replacen("/threads/{thread}", "", 1)).collect();
-    let (_, orgs) = ROUTES_FILE.split_once("fn org_routes").expect("the routes of an org");
-    let (orgs, _) = orgs.split_once("async fn wrap_request").expect("the end of the routes");
-    let missing: Vec<&str> = orgs
-        .split(".route(\"")
-        .skip(1)
-        .filter_map(|rest| rest.split('"').next())
-        .filter(|path| !listed.contains(*path))
-        .collect();
-    assert_eq!(missing, Vec::<&str>::new());
+    let mut routes = Vec::new();
+    for entry in super::authorization::entries() {
+        let Some(path) = entry.path.strip_prefix("/v1/orgs/{org}") else { continue };
+        let permission = match entry.access.as_str() {
+            "view" => View,
+            "operate" => Operate,
+            "configure" => Configure,
+            "grant_credits" => GrantCredits,
+            "manage_people" => ManagePeople,
+            other => panic!("{path} needs {other}"),
+        };
+        let (method, body) = (entry.method, entry.body);
+        routes.push(Route { method, path: path.to_owned(), body, permission });
+    }
+    routes
 }
 
 /// The records of an org by the name of their parameter.
@@ -188,7 +105,7 @@ async fn populate(online: &Online, id: OrgId, number: u128) -> Records {
 struct Attempt {
     key: u128,
     path: String,
-    method: &'static str,
+    method: String,
     body: Value,
 }
 
@@ -203,7 +120,7 @@ fn attempts(
     let mut all = Vec::new();
     for Route { method, path, body, permission } in routes() {
         let record = records.iter().find(|(name, _)| path.contains(**name));
-        let named = record.map_or(path.to_owned(), |(name, id)| path.replace(name, id));
+        let named = record.map_or(path.clone(), |(name, id)| path.replace(name, id));
         let mut orgs = Vec::new();
         if !role_permits(role, relation, permission) {
             orgs.extend([other.to_string(), slug.to_owned()]);
@@ -213,8 +130,7 @@ fn attempts(
         }
         for org in orgs {
             let path = format!("/v1/orgs/{org}{named}");
-            let path = path.trim_end_matches('/').to_owned();
-            all.push(Attempt { key, path, method, body: body.clone() });
+            all.push(Attempt { key, path, method: method.clone(), body: body.clone() });
         }
     }
     all

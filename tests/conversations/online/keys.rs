@@ -8,6 +8,7 @@ use super::{KEY, Online, key, problem};
 use crate::support::{ECHO, ORG};
 
 const VIEWER: &str = "osk_a-viewer-of-bella-pizza-who-only-looks";
+const ADMIN: &str = "osk_an-admin-of-bella-pizza-who-configures";
 const STRANGER: &str = "osk_the-owner-of-quite-another-organization";
 const OTHER: OrgId = OrgId::from_u128(0xa11);
 
@@ -74,9 +75,10 @@ async fn o23_an_api_key_gives_access_to_its_org_within_its_role() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_is_too_large_or_malformed_is_refused() {
     let online = Online::new(ECHO).await;
+    key(&online.scenario, ORG, 2, ADMIN, Role::Admin).await;
     let post = |body: String| {
         let request = online.http.post(online.url(&format!("/v1/orgs/{ORG}/knowledge")));
-        request.bearer_auth(KEY).body(body).send()
+        request.bearer_auth(ADMIN).body(body).send()
     };
     let large = json!({"title": "t", "body": "x".repeat(1024 * 1024)}).to_string();
     assert_eq!(problem(post(large).await.unwrap()).await, (413, "too_large".into()));

@@ -1,6 +1,7 @@
 //! Conversations over HTTP: a running server with workers and delivery workers, clients
 //! of the API and pages with a chat.
 
+mod authorization;
 mod chat;
 mod client;
 mod follow;
@@ -124,7 +125,8 @@ impl Online {
             clock,
             threads,
             public_url: None,
-        });
+        })
+        .unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = watch::channel(false);

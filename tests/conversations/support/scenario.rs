@@ -287,10 +287,15 @@ impl Scenario {
 
     /// Creates a user and makes them a member of the org.
     pub(crate) async fn add_member(&self, id: UserId, role: Role) {
+        self.add_user(id).await;
+        self.org().set_member(id, role).await.unwrap();
+    }
+
+    /// Adds an account.
+    pub(crate) async fn add_user(&self, id: UserId) {
         let email = format!("{id}@example.org");
         let user = User { id, email, name: "Somebody".into() };
         self.store.create_user(user, &"$test$hash".parse().unwrap()).await.unwrap();
-        self.org().set_member(id, role).await.unwrap();
     }
 
     /// Gives the owner a Telegram chat and an e-mail address, and the team a group.

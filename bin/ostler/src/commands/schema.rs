@@ -1,4 +1,5 @@
-//! `ostler schema`: the JSON Schema of world files and of permissions files.
+//! `ostler schema`: the JSON Schema of world files and of permissions files, and the OpenAPI
+//! document of the HTTP API.
 
 use clap::Args;
 use ostler_world::permissions::permissions_schema;
@@ -9,6 +10,7 @@ use ostler_world::schema;
 Examples:
   ostler schema > ostler.schema.json
   ostler schema --permissions > permissions.schema.json
+  ostler schema --api > openapi.json
 
 Editors with TOML support find it by the first line of a file:
   #:schema ./ostler.schema.json")]
@@ -16,8 +18,15 @@ pub(crate) struct SchemaArgs {
     /// Print the schema of permissions files instead
     #[arg(long)]
     permissions: bool,
+
+    /// Print the OpenAPI document of the HTTP API instead
+    #[arg(long, conflicts_with = "permissions")]
+    api: bool,
 }
 
 pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
+    if args.api {
+        return super::print_json(ostler_server::document());
+    }
     super::print_json(if args.permissions { permissions_schema() } else { schema::schema() })
 }

@@ -3,13 +3,14 @@
 use bytes::Bytes;
 use ostler_domain::message::MediaType;
 use ostler_domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::button::Button;
 use crate::outbound::MessagePiece;
 
 /// The request for a visitor's token.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VisitorTokenRequest {
     /// The visitor's address, if the page's own server knows it.
@@ -24,19 +25,19 @@ pub struct VisitorTokenRequest {
 }
 
 /// The response with a visitor's token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VisitorTokenResponse {
     pub token: String,
 }
 
 /// The response with a ticket for a stream.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamTicketResponse {
     pub ticket: String,
 }
 
 /// A message of a visitor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VisitorMessage {
     /// Chosen by the page, and the same when it repeats the request.
@@ -57,12 +58,13 @@ pub struct VisitorMessage {
 }
 
 /// A file in a message of a visitor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UploadedFile {
     pub name: String,
     pub media_type: MediaType,
     #[serde(with = "crate::encoding::base64_bytes")]
+    #[schemars(with = "String", extend("contentEncoding" = "base64"))]
     pub content: Bytes,
 }
 

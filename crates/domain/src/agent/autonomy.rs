@@ -93,7 +93,7 @@ fn names(levels: &[AutonomyLevel]) -> String {
 }
 
 /// The results of an agent so far, from which a promotion is earned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TrackRecord {
     /// Finished conversations.
     pub conversations: u32,

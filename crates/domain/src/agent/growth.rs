@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::autonomy::AutonomyLevel::{self, Autonomous, DraftOnly, SemiAutonomous, Supervised};
@@ -17,7 +18,7 @@ const MIN_CONVERSATIONS: u32 = 50;
 const PAUSE_AFTER_REJECTION: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// A proposal to change the autonomy level of an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelProposal {
     pub agent: AgentId,
     pub from: AutonomyLevel,
@@ -30,7 +31,7 @@ pub struct LevelProposal {
 }
 
 /// Status of a proposal of a level.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum LevelProposalStatus {
     Pending,

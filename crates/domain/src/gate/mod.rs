@@ -22,6 +22,7 @@ pub mod setting;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -95,7 +96,7 @@ pub enum AllowReason {
 }
 
 /// The reason why a call needs approval.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AskReason {
     /// The turn has read content from outside, and the call cannot be undone or acts outside

@@ -1,5 +1,6 @@
 //! Delegations to a client org, made with `delegate_to_child`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Decider, DecisionRefused, Importance, MissingField, check_decider, require_text};
@@ -7,7 +8,7 @@ use crate::id::{AgentId, ConversationId, OrgId, SessionId};
 use crate::time::Timestamp;
 
 /// The status of a delegation to an org.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum OrgDelegationStatus {
     Pending,
@@ -17,7 +18,7 @@ pub enum OrgDelegationStatus {
 }
 
 /// A delegation to an org.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OrgDelegation {
     pub source: OrgId,
     /// The sender in words, for readers who do not know the org of the sender.

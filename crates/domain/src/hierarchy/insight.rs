@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Decider, DecisionRefused, MissingField, check_decider, require_text};
@@ -10,7 +11,7 @@ use crate::id::OrgId;
 use crate::time::Timestamp;
 
 /// The category of an insight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InsightCategory {
     CustomerTrend,
@@ -51,7 +52,7 @@ impl FromStr for InsightCategory {
 }
 
 /// An insight.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Insight {
     pub source: OrgId,
     /// The sender in words.

@@ -1,5 +1,6 @@
 //! Issues sent up the org tree with `escalate_to_parent`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::route::Party;
@@ -8,7 +9,7 @@ use crate::id::{ConversationId, SessionId};
 use crate::time::Timestamp;
 
 /// The status of an issue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum IssueStatus {
     Pending,
@@ -18,7 +19,7 @@ pub enum IssueStatus {
 }
 
 /// An issue that an agent sent one business layer up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Issue {
     pub source: Party,
     /// The sender in words, for readers who do not know the org of the sender.

@@ -11,13 +11,16 @@ pub mod route;
 
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::subtype::Subtype;
 use crate::id::{AgentId, OrgId, UserId};
 
 /// The severity of an issue or the priority of a delegation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Importance {
     Low,
@@ -55,7 +58,7 @@ impl FromStr for Importance {
 }
 
 /// The person or agent that decides on what an org has received.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Decider {
     Person { user: UserId, org: OrgId },

@@ -1,6 +1,7 @@
 //! Routing in the org tree: who receives issues, insights, delegations and
 //! instructions.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::subtype::Subtype;
@@ -10,7 +11,7 @@ use crate::org::layer::{BusinessLayer, BusinessPosition};
 use crate::org::{Org, OrgPlace, Relation};
 
 /// The sender or receiver of an issue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Party {
     pub org: OrgId,
     pub agent: AgentId,

@@ -3,6 +3,7 @@
 //! An event returns the new status and the effects to perform. An event that the
 //! status does not allow is refused and changes nothing.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::UserId;
@@ -10,7 +11,9 @@ use crate::team::config::{AutoResume, TeamConfig, UnansweredPolicy};
 use crate::time::Timestamp;
 
 /// The urgency of an escalation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Urgency {
     Low,
@@ -48,7 +51,7 @@ impl std::str::FromStr for Urgency {
 }
 
 /// The status of an escalation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EscalationStatus {
     /// Waiting for a person.

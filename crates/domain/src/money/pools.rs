@@ -3,6 +3,7 @@
 //! Credits that are held across the end of their period expire when they are
 //! released, as if they had not been held.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Credits;
@@ -10,7 +11,9 @@ use crate::org::plan::{Allowance, PeriodCredits};
 use crate::time::Timestamp;
 
 /// The pools of an account, in the order they are drawn on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolKind {
     /// Granted each UTC day; the rest expires with the day.

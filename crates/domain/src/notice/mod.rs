@@ -9,6 +9,7 @@ pub mod time_of_day;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::preferences::NoticeTopic;
@@ -18,7 +19,9 @@ use crate::money::{Credits, percent_of};
 use crate::time::Timestamp;
 
 /// The subject of a notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeKind {
     /// Every model in the fallback chain failed.
@@ -91,7 +94,9 @@ pub enum NoticeUrgency {
 }
 
 /// The shares of the monthly pool at which the owner is notified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum LowCredits {
     Percent20,

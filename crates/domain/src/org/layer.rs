@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::{Org, OrgPlace};
@@ -55,6 +56,17 @@ impl BusinessLayer {
 impl fmt::Display for BusinessLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "business layer {} ({})", self.number(), self.name())
+    }
+}
+
+impl JsonSchema for BusinessLayer {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "BusinessLayer".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": 1, "maximum": 4,
+            "description": "1 platform, 2 agency, 3 client, 4 end-customer"})
     }
 }
 

@@ -14,13 +14,14 @@ pub mod tree;
 
 use std::num::NonZeroU32;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::OrgId;
 use plan::{Allowance, CreditAllowance, LicencePlan, PeriodCredits};
 
 /// Place of an org in the tree. There is exactly one level of sub-orgs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OrgPlace {
     /// The one org that runs the installation.
@@ -32,7 +33,7 @@ pub enum OrgPlace {
 }
 
 /// A tenant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Org {
     pub id: OrgId,
     /// The name in addresses and commands.

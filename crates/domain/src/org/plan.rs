@@ -76,7 +76,7 @@ impl LicencePlan {
 }
 
 /// Credits per month and day that an org gets instead of those of its plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CreditAllowance {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 //! It names the person by the channel's identifier and not by the contact: a contact
 //! may be recognized later, and the conversation must not split then.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BindingId, OrgId};
@@ -64,7 +65,9 @@ pub const fn conversation_entry(owned: Option<Relation>, arrival: EntryPath) -> 
 }
 
 /// The other side of a conversation.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Peer {
     /// A person, by the channel's identifier. It stays the same when the person becomes a

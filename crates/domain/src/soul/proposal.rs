@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Soul, SoulField, SoulHistory, SoulOrigin};
@@ -45,7 +46,7 @@ impl Default for ProposalPolicy {
 const GUARDED_FIELDS: [SoulField; 2] = [SoulField::NeverDo, SoulField::EscalationTriggers];
 
 /// Who made a proposal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProposalAuthor {
     /// An agent, in a conversation.
@@ -185,7 +186,7 @@ fn check_proposal_limit(
 }
 
 /// Status of a proposal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ProposalStatus {
     Pending,
@@ -209,7 +210,7 @@ pub enum ProposalStatus {
 }
 
 /// A stored proposal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Proposal {
     pub id: ProposalId,
     /// The agent whose soul it would change.

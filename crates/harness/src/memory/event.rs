@@ -7,10 +7,11 @@ use ostler_domain::id::ThreadId;
 use ostler_domain::memory::MessageSpan;
 use ostler_domain::memory::window::{BufferStatus, MemoryTask, TaskKind, WindowStatus};
 use ostler_domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The state of a thread's memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OmStatus {
     pub windows: OmWindows,
@@ -24,35 +25,35 @@ pub struct OmStatus {
 }
 
 /// What is in the prompt, and what is prepared for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OmWindows {
     pub active: OmActiveWindows,
     pub buffered: OmBufferedWindows,
 }
 
 /// What is in the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OmActiveWindows {
     pub messages: OmWindow,
     pub observations: OmWindow,
 }
 
 /// The tokens of a window, and those at which something happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OmWindow {
     pub tokens: u64,
     pub threshold: u64,
 }
 
 /// What is prepared for the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OmBufferedWindows {
     pub observations: OmBufferedObservations,
     pub reflection: OmBufferedReflection,
 }
 
 /// Observations that wait for activation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OmBufferedObservations {
     pub status: BufferStatus,
@@ -64,7 +65,7 @@ pub struct OmBufferedObservations {
 }
 
 /// A reflection that is under way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OmBufferedReflection {
     pub status: BufferStatus,
@@ -110,7 +111,7 @@ impl OmStatus {
 }
 
 /// What a task does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OmOperation {
     Observation,

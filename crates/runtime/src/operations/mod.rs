@@ -19,6 +19,7 @@ mod credits;
 mod data;
 mod dead_letters;
 mod deep_links;
+pub mod definitions;
 mod error;
 mod escalations;
 mod exchange;
@@ -190,6 +191,11 @@ impl<'o> OrgOperations<'o> {
         let store = &self.inner().store;
         self.actor.authorize(store, self.org, permission).await?;
         Ok(store.org(self.org))
+    }
+
+    /// Checks that the actor has a permission in the org.
+    pub async fn check(&self, permission: OrgPermission) -> Result<()> {
+        self.authorize(permission).await.map(drop)
     }
 
     /// Returns the current configuration of the org.

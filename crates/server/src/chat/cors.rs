@@ -1,6 +1,7 @@
 //! Opens the chat of a request, checks the origin of the page that embeds it, and
 //! lets its browser read the response (CORS).
 
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
@@ -17,6 +18,7 @@ use ostler_store::StoreError;
 
 use crate::body;
 use crate::error::{ApiError, Result};
+use crate::route::access::unreadable_path;
 use crate::server::Server;
 
 /// The web chat binding of a request.
@@ -59,10 +61,11 @@ pub(crate) fn unauthorized(error: &ReceiveError) -> ApiError {
 /// Middleware: rejects pages that may not embed the chat.
 pub(crate) async fn check_origin(
     State(server): State<Server>,
-    params: RawPathParams,
+    params: std::result::Result<RawPathParams, RawPathParamsRejection>,
     mut request: Request,
     next: Next,
 ) -> Response {
+    let Ok(params) = params else { return unreadable_path().into_response() };
     let binding = params.iter().find(|(name, _)| *name == "binding").map(|(_, value)| value);
     let origin = request.headers().get(header::ORIGIN).cloned();
     let host = request_host(&request);

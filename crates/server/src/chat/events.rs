@@ -25,6 +25,7 @@ use ostler_runtime::records::outgoing::OutgoingMessage;
 use ostler_store::{
     SessionPhase, StoreError, StoredMessage, Transcript, TranscriptCursor, TranscriptStart,
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -50,7 +51,7 @@ const RECONNECT_DELAY: Duration = Duration::from_secs(2);
 
 /// A ticket for the stream, and the last event that the page has seen. An `EventSource` sends
 /// no header, except its own last event when it reconnects by itself.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct StreamQuery {
     ticket: String,
     #[serde(default)]

@@ -1,20 +1,22 @@
 //! Files of a visitor's own conversation.
 
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use ostler_domain::id::BlobId;
 use ostler_domain::message::MediaType;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::cors::{OpenChat, unauthorized};
 use crate::body::{self, QueryParams};
 use crate::error::{ApiError, Result};
+use crate::orgs::PathId;
 use crate::server::Server;
 
 /// A ticket for the file. An image on a page cannot send a header.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct TicketQuery {
     ticket: String,
 }
@@ -25,7 +27,7 @@ const INLINE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/
 pub(crate) async fn read(
     State(server): State<Server>,
     Extension(chat): Extension<OpenChat>,
-    Path((_, blob)): Path<(String, String)>,
+    PathId(blob): PathId,
     QueryParams(query): QueryParams<TicketQuery>,
 ) -> Result<Response> {
     let blob: BlobId = body::parse_id(&blob, "file")?;

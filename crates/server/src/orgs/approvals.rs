@@ -6,14 +6,35 @@ use ostler_api::page::{Page, PageQuery};
 use ostler_domain::id::ApprovalId;
 use ostler_runtime::operations::ApprovalTiming;
 use ostler_store::DecisionState;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
+use crate::route::{Route, get, post};
 use crate::wire;
+use ostler_domain::org::permission::OrgPermission::{Operate, View};
+use serde_json::json;
 
-#[derive(Deserialize)]
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        get(View, "/approvals", "listApprovals", "List approvals by their status", list),
+        get(View, "/approvals/{approval}", "getApproval", "Show an approval", show),
+        post(
+            Operate,
+            "/approvals/{approval}/approve",
+            "approveCall",
+            "Approve a call, optionally with other arguments",
+            approve,
+        )
+        .example(json!({"now": true})),
+        post(Operate, "/approvals/{approval}/reject", "rejectCall", "Reject a call", reject)
+            .example(json!({"reason": "The order is older than 30 days"})),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct ApprovalsQuery {
     #[serde(default)]
     which: ApprovalState,

@@ -9,7 +9,19 @@ use ostler_store::NewGrant;
 use super::OrgRequest;
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
+use crate::route::{Route, get, post};
 use crate::wire;
+use ostler_domain::org::permission::OrgPermission::{GrantCredits, View};
+use serde_json::json;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        get(View, "/credits", "getCredits", "Show the credit account", show),
+        get(View, "/credits/ledger", "listLedger", "List the ledger, newest first", ledger),
+        post(GrantCredits, "/credits/grants", "grantCredits", "Grant credits", grant)
+            .example(json!({"reference": "invoice-7", "pool": "purchased", "amount": 1000})),
+    ]
+}
 
 pub(crate) async fn show(request: OrgRequest) -> Result<Json<CreditAccount>> {
     Ok(Json(wire::account(&request.hide_foreign_org(request.operations().credits().await)?)))

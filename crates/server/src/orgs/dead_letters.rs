@@ -9,7 +9,32 @@ use ostler_store::DeadLetterId;
 use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
+use crate::route::{Route, get, post};
 use crate::wire;
+use ostler_domain::org::permission::OrgPermission::{Operate, View};
+use serde_json::json;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        get(View, "/dead-letters", "listDeadLetters", "List dead letters", list),
+        get(View, "/dead-letters/{letter}", "getDeadLetter", "Show a dead letter", show),
+        post(
+            Operate,
+            "/dead-letters/{letter}/replay",
+            "replayDeadLetter",
+            "Try a dead letter again",
+            replay,
+        ),
+        post(
+            Operate,
+            "/dead-letters/{letter}/abandon",
+            "abandonDeadLetter",
+            "Give a dead letter up",
+            abandon,
+        )
+        .example(json!({"why": "The customer has called meanwhile"})),
+    ]
+}
 
 pub(crate) async fn list(
     request: OrgRequest,

@@ -6,7 +6,13 @@ use ostler_api::page::Page;
 
 use super::OrgRequest;
 use crate::error::Result;
+use crate::route::{Route, get};
 use crate::wire;
+use ostler_domain::org::permission::OrgPermission::View;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![get(View, "/escalations", "listEscalations", "List what waits for a person", list)]
+}
 
 /// Lists the whole queue in its order. It is not paged: it holds only what people
 /// can answer.

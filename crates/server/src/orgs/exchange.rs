@@ -12,6 +12,64 @@ use ostler_runtime::operations::{ExchangeRecord, OperationError};
 use super::{OrgRequest, PathId, match_id};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
+use crate::route::{Route, get, post};
+use ostler_domain::org::permission::OrgPermission::{Operate, View};
+use serde_json::json;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        get(View, "/issues", "listIssues", "List issues sent or received, newest first", issues),
+        post(
+            Operate,
+            "/issues/{issue}/acknowledge",
+            "acknowledgeIssue",
+            "Acknowledge an issue",
+            acknowledge_issue,
+        ),
+        post(Operate, "/issues/{issue}/resolve", "resolveIssue", "Resolve an issue", resolve_issue)
+            .example(json!({"resolution": "The limit was raised"})),
+        post(Operate, "/issues/{issue}/dismiss", "dismissIssue", "Dismiss an issue", dismiss_issue),
+        get(
+            View,
+            "/org-delegations",
+            "listOrgDelegations",
+            "List work given to clients or received, newest first",
+            delegations,
+        ),
+        post(Operate, "/org-delegations", "createOrgDelegation", "Give work to a client", delegate)
+            .example(json!({"to": "bella", "instruction": "Update the opening hours"})),
+        post(
+            Operate,
+            "/org-delegations/{delegation}/accept",
+            "acceptOrgDelegation",
+            "Accept work",
+            accept_delegation,
+        ),
+        post(
+            Operate,
+            "/org-delegations/{delegation}/reject",
+            "rejectOrgDelegation",
+            "Reject work",
+            reject_delegation,
+        ),
+        post(
+            Operate,
+            "/org-delegations/{delegation}/complete",
+            "completeOrgDelegation",
+            "Complete work",
+            complete_delegation,
+        )
+        .example(json!({"result": "The hours are updated"})),
+        get(View, "/insights", "listInsights", "List insights, newest first", insights),
+        post(
+            Operate,
+            "/insights/{insight}/acknowledge",
+            "acknowledgeInsight",
+            "Take note of an insight",
+            acknowledge_insight,
+        ),
+    ]
+}
 
 type Records<T> = std::result::Result<Vec<ExchangeRecord<T>>, OperationError>;
 

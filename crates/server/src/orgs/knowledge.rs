@@ -9,14 +9,27 @@ use ostler_api::page::{Page, PageQuery};
 use ostler_api::problem::ProblemCode;
 use ostler_domain::id::DocumentId;
 use ostler_domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{OrgRequest, PathId};
 use crate::body::{JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
+use crate::route::{Route, delete, get, post};
 use crate::wire;
+use ostler_domain::org::permission::OrgPermission::{Configure, View};
+use serde_json::json;
 
-#[derive(Deserialize)]
+pub(crate) fn routes() -> Vec<Route> {
+    let document = json!({"title": "Opening hours", "body": "We open at 12.", "tags": ["hours"]});
+    vec![
+        get(View, "/knowledge", "listDocuments", "List documents", list),
+        post(Configure, "/knowledge", "addDocument", "Add a document", add).example(document),
+        delete(Configure, "/knowledge/{document}", "removeDocument", "Remove a document", remove),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct DocumentsQuery {
     /// Comma-separated; lists documents that share at least one.
     #[serde(default)]

@@ -22,12 +22,16 @@ use axum::http::request::Parts;
 use ostler_api::problem::ProblemCode;
 use ostler_domain::id::OrgId;
 use ostler_runtime::operations::{Actor, OperationError, OrgOperations};
+use ostler_store::StoreError;
 
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
+use crate::route::access::unreadable_path;
 use crate::server::Server;
 
-/// The caller and the org of a request.
+/// The caller and the org of a request that may be made. Only the check of a route's entry in
+/// the table puts it into the request.
+#[derive(Clone)]
 pub(crate) struct OrgRequest {
     server: Server,
     actor: Actor,
@@ -37,14 +41,21 @@ pub(crate) struct OrgRequest {
 }
 
 impl OrgRequest {
+    pub(crate) fn new(server: Server, caller: &Caller, org: OrgId) -> Self {
+        Self { server, actor: caller.actor(), key_org: caller.org, org }
+    }
+
     /// Returns the operations of the org on behalf of the caller.
-    fn operations(&self) -> OrgOperations<'_> {
+    pub(crate) fn operations(&self) -> OrgOperations<'_> {
         self.server.deps.operations.as_actor(self.actor, self.org)
     }
 
     /// Converts the error of an operation. For an org that the caller may not see, a
     /// refusal looks as if the org did not exist.
-    fn hide_foreign_org<T>(&self, result: std::result::Result<T, OperationError>) -> Result<T> {
+    pub(crate) fn hide_foreign_org<T>(
+        &self,
+        result: std::result::Result<T, OperationError>,
+    ) -> Result<T> {
         result.map_err(|error| match error {
             OperationError::Forbidden { .. } if self.org != self.key_org => {
                 ApiError::not_found("organization")
@@ -57,26 +68,26 @@ impl OrgRequest {
 impl FromRequestParts<Server> for OrgRequest {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Self> {
-        let names = path_parameters(parts, server).await?;
-        let org = names.iter().find(|(name, _)| *name == "org").map(|(_, value)| value);
-        let org = find_org(server, org.unwrap_or_default()).await?;
-        let caller = parts.extensions.get::<Caller>();
-        let caller = caller.ok_or_else(|| ApiError::internal(&"a route without authentication"))?;
-        Ok(Self { server: server.clone(), actor: caller.actor(), key_org: caller.org, org })
+    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Self> {
+        let allowed = parts.extensions.get::<Self>().cloned();
+        allowed.ok_or_else(|| ApiError::internal(&"a route without authorization"))
     }
 }
 
 /// Returns the parameters of the path.
 async fn path_parameters(parts: &mut Parts, server: &Server) -> Result<RawPathParams> {
     let parameters = RawPathParams::from_request_parts(parts, server).await;
-    parameters.map_err(|_| ApiError::new(ProblemCode::BadRequest, "the path is not valid UTF-8"))
+    parameters.map_err(|_| unreadable_path())
 }
 
 /// Returns the org that an id or a slug names.
-async fn find_org(server: &Server, name: &str) -> Result<OrgId> {
+pub(crate) async fn find_org(server: &Server, name: &str) -> Result<OrgId> {
     if let Ok(id) = name.parse() {
-        return Ok(id);
+        return match server.deps.store.org(id).org().await {
+            Ok(org) => Ok(org.id),
+            Err(StoreError::NotFound(_)) => Err(ApiError::not_found("organization")),
+            Err(other) => Err(other.into()),
+        };
     }
     let found = server.deps.store.org_by_slug(name).await?;
     found.ok_or_else(|| ApiError::not_found("organization"))
@@ -113,7 +124,7 @@ fn match_id<I: Display>(text: &str, known: impl Iterator<Item = I>, what: &str) 
 }
 
 /// The last parameter of the path.
-pub(crate) struct PathId(String);
+pub(crate) struct PathId(pub(crate) String);
 
 impl FromRequestParts<Server> for PathId {
     type Rejection = ApiError;

@@ -9,7 +9,16 @@ use ostler_domain::id::NoticeId;
 use super::{OrgRequest, PathId};
 use crate::body::{self, QueryParams};
 use crate::error::Result;
+use crate::route::{Route, get, post};
 use crate::wire;
+use ostler_domain::org::permission::OrgPermission::{Operate, View};
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        get(View, "/notices", "listNotices", "List unread notices", list),
+        post(Operate, "/notices/{notice}/read", "readNotice", "Mark a notice as read", read),
+    ]
+}
 
 pub(crate) async fn list(
     request: OrgRequest,

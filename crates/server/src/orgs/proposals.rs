@@ -11,6 +11,66 @@ use ostler_store::{DecisionState, StoredProposal};
 use super::{OrgRequest, PathId};
 use crate::body::JsonBody;
 use crate::error::Result;
+use crate::route::{Route, get, post};
+use ostler_domain::org::permission::OrgPermission::{Configure, View};
+use serde_json::json;
+
+pub(crate) fn routes() -> Vec<Route> {
+    let reason = || json!({"reason": "Too early"});
+    vec![
+        get(
+            View,
+            "/soul-proposals",
+            "listSoulProposals",
+            "List changes of souls that wait for a decision",
+            souls,
+        ),
+        get(
+            View,
+            "/soul-proposals/{proposal}",
+            "getSoulProposal",
+            "Show a proposal with the soul before",
+            soul,
+        ),
+        post(
+            Configure,
+            "/soul-proposals/{proposal}/approve",
+            "approveSoulProposal",
+            "Approve a change of a soul",
+            approve_soul,
+        ),
+        post(
+            Configure,
+            "/soul-proposals/{proposal}/reject",
+            "rejectSoulProposal",
+            "Reject a change of a soul",
+            reject_soul,
+        )
+        .example(reason()),
+        get(
+            View,
+            "/promotions",
+            "listPromotions",
+            "List autonomy levels that were proposed from measured figures",
+            promotions,
+        ),
+        post(
+            Configure,
+            "/promotions/{agent}/approve",
+            "approvePromotion",
+            "Approve the proposed level of an agent",
+            approve_promotion,
+        ),
+        post(
+            Configure,
+            "/promotions/{agent}/reject",
+            "rejectPromotion",
+            "Reject the proposed level of an agent",
+            reject_promotion,
+        )
+        .example(reason()),
+    ]
+}
 
 /// Lists the proposals that wait, oldest first. They are few, because agents propose at a
 /// limited pace.

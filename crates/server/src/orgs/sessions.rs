@@ -8,14 +8,64 @@ use ostler_api::session::{
 };
 use ostler_domain::id::SessionId;
 use ostler_domain::message::MessagePart;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
+use crate::route::{Route, get, post};
 use crate::wire;
+use ostler_domain::org::permission::OrgPermission::{Operate, View};
+use serde_json::json;
 
-#[derive(Deserialize)]
+pub(crate) fn routes() -> Vec<Route> {
+    let message = json!({"text": "Hello, this is Anna. How can I help?"});
+    vec![
+        get(View, "/sessions", "listSessions", "List sessions, newest first", list),
+        get(View, "/sessions/{session}", "getSession", "Show a session with its messages", show),
+        post(
+            Operate,
+            "/sessions/{session}/take-over",
+            "takeOverSession",
+            "Take over: agents stop sending at once",
+            take_over,
+        ),
+        post(
+            Operate,
+            "/sessions/{session}/messages",
+            "sendSessionMessage",
+            "Write to the customer, verbatim",
+            say,
+        )
+        .example(message),
+        post(
+            Operate,
+            "/sessions/{session}/resume",
+            "resumeSession",
+            "Hand back to the agent",
+            resume,
+        ),
+        post(
+            Operate,
+            "/sessions/{session}/dismiss",
+            "dismissEscalation",
+            "Dismiss the escalation as a false alarm",
+            dismiss,
+        ),
+        post(Operate, "/sessions/{session}/close", "closeSession", "Close the session", close),
+        post(
+            Operate,
+            "/sessions/{session}/assign",
+            "assignSession",
+            "Set the team of agents, by id, slug or subtype",
+            assign,
+        )
+        .example(json!({"agents": ["gia"]})),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct SessionsQuery {
     #[serde(default)]
     which: SessionFilter,

@@ -8,6 +8,46 @@ use serde_json::Value;
 use super::OrgRequest;
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
+use crate::route::describe::schema_of;
+use crate::route::{Route, get, patch};
+use ostler_domain::org::permission::OrgPermission::{Configure, View};
+use ostler_runtime::operations::definitions::{SettingsDefinition, SharingDefinition};
+use serde_json::json;
+
+pub(crate) fn routes() -> Vec<Route> {
+    let (settings, sharing) = (schema_of::<SettingsDefinition>, schema_of::<SharingDefinition>);
+    vec![
+        get(View, "/settings", "getSettings", "Show every setting", show).returns(settings),
+        patch(
+            Configure,
+            "/settings",
+            "changeSettings",
+            "Change settings by a JSON merge patch; null resets one to its default",
+            change,
+        )
+        .takes(settings)
+        .returns(settings)
+        .example(json!({"team": {"max_handoffs": 3}})),
+        get(
+            View,
+            "/sharing",
+            "getSharing",
+            "Show what the organization pays for its clients in a day",
+            show_sharing,
+        )
+        .returns(sharing),
+        patch(
+            Configure,
+            "/sharing",
+            "changeSharing",
+            "Change what the organization pays for its clients, by a JSON merge patch",
+            change_sharing,
+        )
+        .takes(sharing)
+        .returns(sharing)
+        .example(json!({})),
+    ]
+}
 
 pub(crate) async fn show(request: OrgRequest) -> Result<Json<Value>> {
     read(&request, OrgSection::Settings).await

@@ -9,7 +9,30 @@ use ostler_domain::id::CallId;
 use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
+use crate::route::{Route, get, post};
 use crate::wire;
+use ostler_domain::org::permission::OrgPermission::{Operate, View};
+use serde_json::json;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        get(
+            View,
+            "/unknown-outcomes",
+            "listUnknownOutcomes",
+            "List calls that may or may not have taken effect",
+            list,
+        ),
+        post(
+            Operate,
+            "/unknown-outcomes/{call}/resolve",
+            "resolveUnknownOutcome",
+            "Say what happened, in words for the agent, which then continues",
+            resolve,
+        )
+        .example(json!({"outcome": "The refund was made"})),
+    ]
+}
 
 pub(crate) async fn list(
     request: OrgRequest,

@@ -33,7 +33,7 @@ pub enum PermissionPolicy {
 }
 
 /// Stored permission rules.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PermissionRules {
     pub tools: BTreeMap<ToolName, PermissionPolicy>,
@@ -81,7 +81,7 @@ pub struct PermissionFacts<'a> {
 }
 
 /// The rule of the chain that decided.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionSource {
     /// The user has switched all questions off.

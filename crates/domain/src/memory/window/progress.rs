@@ -1,5 +1,6 @@
 //! What is stored of a window, and what is shown of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::task::{Backoff, MemoryTask, TaskKind};
@@ -34,7 +35,7 @@ pub struct MemoryProgress {
 }
 
 /// Whether something is prepared for the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BufferStatus {
     Idle,

@@ -16,6 +16,7 @@ use ostler_domain::id::ThreadId;
 use ostler_harness::{HarnessEvent, HarnessThread, read_events};
 use ostler_runtime::operations::ThreadAccess;
 use ostler_store::StoreError;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::watch;
 
@@ -32,7 +33,7 @@ use crate::threads::{LiveThread, OpenStream, ThreadOwner};
 const MIN_DELAY: Duration = Duration::from_millis(25);
 const MAX_DELAY: Duration = Duration::from_millis(400);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct ThreadEventsQuery {
     /// As `Last-Event-ID`; 0 begins with the first event.
     after: Option<String>,

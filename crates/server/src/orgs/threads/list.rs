@@ -7,6 +7,7 @@ use ostler_domain::time::Timestamp;
 use ostler_harness::{HarnessMessage, HarnessThread};
 use ostler_runtime::operations::ThreadAccess;
 use ostler_store::ThreadPlace;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::super::{OrgRequest, PathId};
@@ -16,7 +17,7 @@ use crate::error::{ApiError, Result};
 /// Longest text that is searched for, in characters.
 const MAX_SEARCH: usize = 200;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct ThreadsQuery {
     /// Lists threads with this text in their title or messages.
     search: Option<String>,

@@ -21,7 +21,54 @@ use ostler_runtime::operations::ThreadAccess;
 use super::{OrgRequest, PathId};
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
+use crate::route::{Route, delete, get, patch, post};
 use crate::threads::{LiveThread, ThreadOwner};
+use ostler_domain::org::permission::OrgPermission::{Operate, View};
+use serde_json::json;
+
+pub(crate) fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        get(
+            View,
+            "/threads",
+            "listThreads",
+            "List the caller's threads, the most recently used first",
+            list::threads,
+        ),
+        post(Operate, "/threads", "createThread", "Create a thread", create)
+            .example(json!({"title": "First"})),
+        get(View, "/threads/{thread}", "getThread", "Show what is going on in a thread", show),
+        patch(Operate, "/threads/{thread}", "renameThread", "Rename a thread", rename)
+            .example(json!({"title": "Second"})),
+        delete(Operate, "/threads/{thread}", "deleteThread", "Delete a thread", delete_thread),
+        post(
+            Operate,
+            "/threads/{thread}/clone",
+            "cloneThread",
+            "Make a thread with the messages of this one, all or up to a message",
+            clone,
+        )
+        .example(json!({"title": "Copy"})),
+        get(
+            View,
+            "/threads/{thread}/messages",
+            "listThreadMessages",
+            "List messages in order",
+            list::messages,
+        ),
+        get(
+            View,
+            "/threads/{thread}/events",
+            "followThread",
+            "Follow the events of a thread",
+            events::follow,
+        )
+        .returns_content("text/event-stream"),
+    ];
+    routes.extend(turns::routes());
+    routes.extend(settings::routes());
+    routes
+}
 
 /// Longest title, in characters.
 const MAX_TITLE: usize = 200;
@@ -114,7 +161,7 @@ pub(crate) async fn rename(
     thread.map(|thread| Json(thread.into())).ok_or_else(|| ApiError::not_found("thread"))
 }
 
-pub(crate) async fn delete(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
+pub(crate) async fn delete_thread(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
     let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
     live.harness.delete_thread(id).await?;
     request.server.threads.remove(id);

@@ -7,6 +7,7 @@ use ostler_api::thread::{
     ModeChange, ModelChange, ModelChangeScope, PermissionChange, ThreadGrants, ThreadPermissions,
     ThreadState,
 };
+use ostler_harness::memory::OmStatus;
 use ostler_harness::{Harness, ModelScope, TaskItem};
 use ostler_runtime::operations::ThreadAccess;
 use serde_json::Value;
@@ -14,6 +15,56 @@ use serde_json::Value;
 use super::super::{OrgRequest, PathId};
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
+use crate::route::{Route, get, patch, put};
+use ostler_domain::org::permission::OrgPermission::{Operate, View};
+use serde_json::json;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        put(Operate, "/threads/{thread}/mode", "setThreadMode", "Change the mode", set_mode)
+            .example(json!({"modeId": "plan"})),
+        put(Operate, "/threads/{thread}/model", "setThreadModel", "Change the model", set_model)
+            .example(json!({"modelId": "gpt-5", "scope": "thread"})),
+        get(
+            View,
+            "/threads/{thread}/state",
+            "getThreadState",
+            "Show the state, which the caller's threads share",
+            state,
+        ),
+        patch(
+            Operate,
+            "/threads/{thread}/state",
+            "changeThreadState",
+            "Change fields of the state",
+            change_state,
+        )
+        .example(json!({"language": "it"})),
+        get(
+            View,
+            "/threads/{thread}/permissions",
+            "getThreadPermissions",
+            "Show stored rules and grants",
+            permissions,
+        ),
+        patch(
+            Operate,
+            "/threads/{thread}/permissions",
+            "changeThreadPermissions",
+            "Replace stored rules, and add grants until the thread is closed",
+            change_permissions,
+        )
+        .example(json!({"grants": {"categories": ["read"]}})),
+        get(View, "/threads/{thread}/tasks", "listThreadTasks", "Show the task list", tasks),
+        get(
+            View,
+            "/threads/{thread}/memory",
+            "getThreadMemory",
+            "Show the state of the memory",
+            memory,
+        ),
+    ]
+}
 
 /// Largest state, as JSON.
 const MAX_STATE: usize = 64 * 1024;
@@ -124,11 +175,11 @@ pub(crate) async fn tasks(request: OrgRequest, PathId(id): PathId) -> Result<Jso
 }
 
 /// Returns what the event `om_status` has.
-pub(crate) async fn memory(request: OrgRequest, PathId(id): PathId) -> Result<Json<Value>> {
+pub(crate) async fn memory(request: OrgRequest, PathId(id): PathId) -> Result<Json<OmStatus>> {
     let (_, _, live) = request.open_thread(ThreadAccess::Read, &id).await?;
     let status = live.harness.memory_status().await;
     let status = status.ok_or_else(|| {
         ApiError::new(ProblemCode::NotNow, "threads have no memory in this installation")
     })?;
-    Ok(Json(super::snapshot::json(&status)))
+    Ok(Json(status))
 }

@@ -10,19 +10,78 @@ use ostler_api::thread::{ThreadInput, TurnAborted, TurnStarted};
 use ostler_domain::id::ThreadId;
 use ostler_harness::StartedTurn;
 use ostler_runtime::operations::ThreadAccess;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::{OrgRequest, PathId};
+use super::answers;
 use crate::body::{JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
+use crate::route::{Route, post};
+use ostler_domain::org::permission::OrgPermission::Operate;
+use serde_json::json;
+
+pub(super) fn routes() -> Vec<Route> {
+    let message = || json!({"text": "Hello!"});
+    // 200 if the request waited for the end of the turn.
+    let begun: &[u16] = &[202, 200];
+    vec![
+        post(Operate, "/threads/{thread}/messages", "sendThreadMessage", "Send a message", send)
+            .statuses(begun)
+            .example(message()),
+        post(
+            Operate,
+            "/threads/{thread}/follow-ups",
+            "sendFollowUp",
+            "Send a message after the running turn",
+            follow_up,
+        )
+        .statuses(&[202])
+        .example(message()),
+        post(
+            Operate,
+            "/threads/{thread}/steer",
+            "steerThread",
+            "Stop the turn, discard the queue and send a message",
+            steer,
+        )
+        .statuses(begun)
+        .example(message()),
+        post(Operate, "/threads/{thread}/abort", "abortTurn", "Stop the turn", abort),
+        post(
+            Operate,
+            "/threads/{thread}/resume",
+            "resumeThread",
+            "Continue an interrupted turn or the queue",
+            resume,
+        )
+        .statuses(begun),
+        post(
+            Operate,
+            "/threads/{thread}/retry",
+            "retryThread",
+            "Answer the last message again",
+            retry,
+        )
+        .statuses(begun),
+        post(
+            Operate,
+            "/threads/{thread}/answers",
+            "answerThreadQuestion",
+            "Answer a question, a tool call or a plan by its id",
+            answers::answer,
+        )
+        .example(json!({"type": "question", "id": "ask_1", "text": "Yes"})),
+    ]
+}
 
 /// Longest message, in bytes.
 const MAX_TEXT: usize = 256 * 1024;
 /// How long `wait=true` waits for the end of a turn.
 const MAX_WAIT: Duration = Duration::from_secs(50);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct WaitQuery {
     #[serde(default)]
     wait: bool,

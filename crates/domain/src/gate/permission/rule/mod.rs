@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{ArgumentPattern, Comparison, Match};
@@ -35,7 +36,9 @@ pub struct PermissionRule {
 }
 
 /// For whom a rule holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleScope {
     /// Until the harness ends; never stored.
@@ -67,7 +70,7 @@ pub struct PlacedRule {
 }
 
 /// How certainly a rule applies to a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleCertainty {
     Applies,
@@ -77,7 +80,7 @@ pub enum RuleCertainty {
 }
 
 /// The rule that decided about a call.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct MatchedRule {
     pub scope: RuleScope,
     /// Empty if it is not in a file.

@@ -1,0 +1,4 @@
+//! The definitions of resources that operations read and change as JSON, for the document of
+//! the API.
+
+pub use ostler_world::spec::{SettingsDefinition, SharingDefinition};

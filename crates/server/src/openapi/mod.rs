@@ -1,0 +1,214 @@
+//! The OpenAPI 3.1 document, generated from the table of routes and the types of their
+//! handlers, and a page that shows it without any script.
+
+mod operations;
+mod page;
+mod problems;
+mod schemas;
+mod shapes;
+
+use std::sync::LazyLock;
+
+use axum::Json;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+
+use crate::route::Access::Public;
+use crate::route::{self, Group, Route, get};
+use schemas::Schemas;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        get(Public, "/openapi.json", "getDocument", "Get this document", show_document)
+            .returns_content("application/json"),
+        get(Public, "/docs", "getDocumentPage", "Get this document as a page", show_page)
+            .returns_content("text/html"),
+    ]
+}
+
+/// Nothing runs on the page and nothing is loaded.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; \
+                      form-action 'none'; frame-ancestors 'none'";
+
+async fn show_document() -> Response {
+    Json(document()).into_response()
+}
+
+async fn show_page() -> Response {
+    static PAGE: LazyLock<String> = LazyLock::new(|| page::render(document()));
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ];
+    (headers, PAGE.as_str()).into_response()
+}
+
+/// Returns the OpenAPI document of the server.
+pub fn document() -> &'static Value {
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| generate(&route::groups()));
+    &DOCUMENT
+}
+
+const ABOUT: &str = "Times are milliseconds since 1970 in UTC. The prefix of an id says what it \
+    names. `{org}` is the id or the slug of an organization; other ids in paths may be shortened \
+    to their end. A list is `{\"items\": […], \"next\": \"…\"}`: send `next` as `cursor` to get \
+    the next page. A POST with an `Idempotency-Key` runs once, and a repeat gets the same \
+    response. Resources of other organizations are answered with 404. `x-ostler-access` is what \
+    the route needs: nothing (`public`), a page that may embed the chat (`visitor`), a message \
+    that the channel verifies (`signed`), a key (`caller`), or a permission in the organization \
+    of the path.";
+
+fn generate(groups: &[Group]) -> Value {
+    let mut schemas = Schemas::new();
+    let mut paths: Map<String, Value> = Map::new();
+    for group in groups {
+        for route in &group.routes {
+            let operation = operations::operation(route, group.name, &mut schemas);
+            let path = paths.entry(route.path.as_str()).or_insert_with(|| json!({}));
+            if let Some(methods) = path.as_object_mut() {
+                methods.insert(route.method.as_str().to_lowercase(), operation);
+            }
+        }
+    }
+    let tags = groups.iter().map(|one| json!({"name": one.name, "description": one.about}));
+    let key = "An API key, `osk_…`, as `ostler key create` prints it.";
+    let visitor = "A visitor's token.";
+    let repeat = "A request with the same key runs once; a repeat gets the same response.";
+    let responses = problems::components(&mut schemas);
+    let mut document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Ostler",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": ABOUT,
+            "license": {"name": env!("CARGO_PKG_LICENSE"), "identifier": env!("CARGO_PKG_LICENSE")},
+        },
+        "servers": [{"url": "/"}],
+        "tags": tags.collect::<Vec<_>>(),
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "apiKey": {"type": "http", "scheme": "bearer", "description": key},
+                "visitor": {"type": "http", "scheme": "bearer", "description": visitor},
+            },
+            "responses": responses,
+            "parameters": {"IdempotencyKey": {
+                "name": "Idempotency-Key", "in": "header", "required": false,
+                "description": repeat, "schema": {"type": "string", "minLength": 1, "maxLength": 128},
+            }},
+        },
+    });
+    schemas.finish(&mut document);
+    document
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::document;
+    use crate::route::groups;
+
+    const SNAPSHOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+
+    /// Every part of the document.
+    fn visit<'v>(value: &'v Value, found: &mut impl FnMut(&'v Value)) {
+        found(value);
+        match value {
+            Value::Object(fields) => fields.values().for_each(|field| visit(field, found)),
+            Value::Array(items) => items.iter().for_each(|item| visit(item, found)),
+            _ => {}
+        }
+    }
+
+    /// `ostler schema --api > docs/openapi.json` updates the file.
+    #[test]
+    fn k01_the_document_is_the_one_in_the_docs() {
+        let stored: Value =
+            serde_json::from_str(&std::fs::read_to_string(SNAPSHOT).unwrap()).unwrap();
+        let paths = |document: &Value| {
+            let paths = document["paths"].as_object().unwrap().keys().cloned();
+            paths.collect::<BTreeSet<String>>()
+        };
+        assert_eq!(paths(&stored), paths(document()));
+        for part in ["paths", "components", "info", "tags"] {
+            for (name, value) in document()[part].as_object().into_iter().flatten() {
+                assert_eq!(&stored[part][name], value, "{part} {name}");
+            }
+        }
+        assert!(stored == *document(), "`ostler schema --api > docs/openapi.json` updates it");
+    }
+
+    /// The requests for others (S01) are made from the document.
+    #[test]
+    fn k01_every_route_is_in_the_document() {
+        for route in groups().iter().flat_map(|group| &group.routes) {
+            let operation = &document()["paths"][&route.path][route.method.as_str().to_lowercase()];
+            assert_eq!(operation["operationId"], route.id, "{} {}", route.method, route.path);
+            assert_eq!(operation["x-ostler-access"], route.access.name());
+        }
+    }
+
+    #[test]
+    fn k01_every_reference_leads_to_something_and_no_schema_is_unused() {
+        let mut used = BTreeSet::new();
+        visit(document(), &mut |part| {
+            if let Some(target) = part["$ref"].as_str() {
+                let pointer = target.strip_prefix('#').expect("a reference within the document");
+                assert!(document().pointer(pointer).is_some(), "{target}");
+                used.insert(target.to_owned());
+            }
+            let mapped = part["discriminator"]["mapping"].as_object();
+            used.extend(
+                mapped
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|(_, name)| name.as_str().map(str::to_owned)),
+            );
+        });
+        for name in document()["components"]["schemas"].as_object().unwrap().keys() {
+            assert!(used.contains(&format!("#/components/schemas/{name}")), "{name} is unused");
+            let is_name = name.chars().all(|char| char.is_ascii_alphanumeric());
+            assert!(is_name && !name.ends_with(|c: char| c.is_ascii_digit()), "{name}");
+        }
+    }
+
+    /// A generated client gets a name for every type.
+    #[test]
+    fn k01_choices_between_objects_have_named_types() {
+        visit(document(), &mut |part| {
+            let choices = part["oneOf"].as_array().or_else(|| part["anyOf"].as_array());
+            for choice in choices.into_iter().flatten() {
+                assert!(choice.get("properties").is_none(), "no name: {choice}");
+            }
+        });
+    }
+
+    /// What a route takes as a body is shown by an example that its schema allows.
+    #[test]
+    fn k01_every_body_has_an_example() {
+        let mut checked = 0;
+        for (path, methods) in document()["paths"].as_object().unwrap() {
+            for (method, operation) in methods.as_object().unwrap() {
+                let content = &operation["requestBody"]["content"]["application/json"];
+                if content.is_null() {
+                    continue;
+                }
+                let mut schema = content["schema"].clone();
+                schema["components"] = document()["components"].clone();
+                let validator = jsonschema::validator_for(&schema).unwrap();
+                let example = &content["example"];
+                assert!(!example.is_null(), "{method} {path} has no example");
+                let wrong: Vec<String> =
+                    validator.iter_errors(example).map(|error| error.to_string()).collect();
+                assert!(wrong.is_empty(), "{method} {path}: {wrong:?}");
+                checked += 1;
+            }
+        }
+        assert!(checked > 20, "{checked}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Problems as responses of the document.
+
+use ostler_api::problem::{PROBLEM_MEDIA_TYPE, Problem, ProblemCode};
+use serde_json::{Map, Value, json};
+
+use super::schemas::{Direction, Schemas};
+use crate::route::describe::schema_of;
+use crate::route::{Access, Route};
+
+/// The statuses of problems, with the names of their responses.
+const RESPONSES: [(u16, &str); 12] = [
+    (400, "BadRequest"),
+    (401, "Unauthorized"),
+    (402, "NoCredits"),
+    (403, "Forbidden"),
+    (404, "NotFound"),
+    (408, "TimedOut"),
+    (409, "Conflict"),
+    (413, "TooLarge"),
+    (422, "Invalid"),
+    (429, "TooMany"),
+    (500, "Internal"),
+    (503, "Unavailable"),
+];
+
+/// Returns the name of the response with a status.
+pub(super) fn name(status: u16) -> &'static str {
+    RESPONSES.iter().find(|(known, _)| *known == status).map_or("Internal", |(_, name)| name)
+}
+
+/// Returns the statuses with which a route can fail.
+pub(super) fn statuses(route: &Route) -> Vec<u16> {
+    let changes = !route.method.is_safe();
+    let may_fail_with = |status: u16| match status {
+        400 => route.path.contains('{') || route.operation.query.is_some() || changes,
+        401 => !matches!(route.access, Access::Public),
+        402 => route.path.contains("/threads"),
+        403 => route.access != Access::Public,
+        404 => route.path.contains('{'),
+        409 | 422 => !matches!(route.access, Access::Public),
+        413 => changes,
+        429 => !matches!(route.access, Access::Public),
+        _ => true,
+    };
+    RESPONSES.iter().map(|(status, _)| *status).filter(|one| may_fail_with(*one)).collect()
+}
+
+/// Returns the responses, each with an example of every code.
+pub(super) fn components(schemas: &mut Schemas) -> Value {
+    let schema = schemas.reference(schema_of::<Problem>, Direction::Output);
+    let mut responses = Map::new();
+    for (status, name) in RESPONSES {
+        let codes = ProblemCode::ALL.iter().filter(|code| code.status() == status);
+        let mut examples = Map::new();
+        for code in codes.clone() {
+            let problem = Problem::new(*code, "what happened, and what to do about it");
+            examples.insert(code.word().to_owned(), json!({"value": problem}));
+        }
+        let codes: Vec<String> = codes.map(|code| format!("`{}`", code.word())).collect();
+        let content = json!({"schema": schema, "examples": examples});
+        responses.insert(
+            name.to_owned(),
+            json!({"description": format!("Codes: {}.", codes.join(", ")),
+                "content": {PROBLEM_MEDIA_TYPE: content}}),
+        );
+    }
+    Value::Object(responses)
+}

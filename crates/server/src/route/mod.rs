@@ -1,0 +1,133 @@
+//! A route: its method and path, what it needs, its handler, and its description, which comes
+//! from the types of the handler. There is no other way to add a handler to the server, so no
+//! route is without an entry in the table of what routes need.
+
+pub(crate) mod access;
+pub(crate) mod describe;
+mod table;
+
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use serde_json::Value;
+
+pub(crate) use access::Access;
+pub(crate) use describe::{Content, Described, Operation, TypeSchema};
+pub use table::TableError;
+pub(crate) use table::{check, groups};
+
+use crate::server::Server;
+
+/// A route of the server.
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    /// The whole path, with `{name}` for parameters.
+    pub(crate) path: String,
+    pub(crate) access: Access,
+    /// The name of the operation for generated clients. It never changes.
+    pub(crate) id: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) operation: Operation,
+    pub(crate) handler: MethodRouter<Server>,
+}
+
+/// Routes about the same thing, for the document.
+pub(crate) struct Group {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) routes: Vec<Route>,
+}
+
+impl Route {
+    fn new<H, T>(
+        (method, filter): (Method, MethodFilter),
+        access: Access,
+        path: &str,
+        (id, summary): (&'static str, &'static str),
+        handler: H,
+    ) -> Self
+    where
+        H: Handler<T, Server> + Described<T>,
+        T: 'static,
+    {
+        let path = format!("{}{path}", access.prefix());
+        let mut operation = Operation::default();
+        H::describe(&mut operation);
+        Self { method, path, access, id, summary, operation, handler: on(filter, handler) }
+    }
+
+    /// Sets an example of the request's body.
+    pub(crate) fn example(mut self, example: Value) -> Self {
+        self.operation.example = Some(example);
+        self
+    }
+
+    /// Sets the type of the body, for handlers that read it themselves.
+    pub(crate) fn takes(mut self, body: TypeSchema) -> Self {
+        self.operation.body = Some(Content::json(body));
+        self
+    }
+
+    /// Sets a body of another media type than JSON.
+    pub(crate) fn takes_content(mut self, media_type: &'static str) -> Self {
+        self.operation.body = Some(Content { media_type, schema: None });
+        self
+    }
+
+    /// Sets the type of the response, for handlers that do not say it.
+    pub(crate) fn returns(mut self, response: TypeSchema) -> Self {
+        self.operation.responses = vec![(200, Some(Content::json(response)))];
+        self
+    }
+
+    /// Sets the media type of a response that is not JSON.
+    pub(crate) fn returns_content(mut self, media_type: &'static str) -> Self {
+        self.operation.responses = vec![(200, Some(Content { media_type, schema: None }))];
+        self
+    }
+
+    /// Sets the statuses with which the handler succeeds.
+    pub(crate) fn statuses(mut self, statuses: &[u16]) -> Self {
+        let body = self.operation.responses.pop().and_then(|(_, body)| body);
+        self.operation.responses = statuses.iter().map(|status| (*status, body)).collect();
+        self
+    }
+
+    /// Whether a repeat with the same `Idempotency-Key` gets the same response.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        self.method == Method::POST && self.access.needs_caller()
+    }
+}
+
+macro_rules! methods {
+    ($($(#[$doc:meta])* $name:ident = $method:ident;)*) => {$(
+        $(#[$doc])*
+        pub(crate) fn $name<H, T>(
+            access: impl Into<Access>,
+            path: &str,
+            id: &'static str,
+            summary: &'static str,
+            handler: H,
+        ) -> Route
+        where
+            H: Handler<T, Server> + Described<T>,
+            T: 'static,
+        {
+            let method = (Method::$method, MethodFilter::$method);
+            Route::new(method, access.into(), path, (id, summary), handler)
+        }
+    )*};
+}
+
+methods! {
+    /// A route that reads.
+    get = GET;
+    /// A route that creates or does something.
+    post = POST;
+    /// A route that sets a value.
+    put = PUT;
+    /// A route that changes fields.
+    patch = PATCH;
+    /// A route that removes something.
+    delete = DELETE;
+}
