@@ -19,8 +19,8 @@ use crate::body::QueryParams;
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
 use crate::event_tail::{LogSignal, session_of};
-use crate::server::Server;
-use crate::stream::{self, Disconnected, EventSink};
+use crate::server::{ClientAddress, Server};
+use crate::stream::{self, Disconnected, EventSink, StreamHolder};
 
 /// The last event that a reconnecting client has seen.
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -32,6 +32,7 @@ const RETRY_DELAY: std::time::Duration = std::time::Duration::from_secs(1);
 pub(crate) async fn follow(
     State(server): State<Server>,
     Extension(caller): Extension<Caller>,
+    Extension(client): Extension<ClientAddress>,
     QueryParams(query): QueryParams<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
@@ -55,7 +56,8 @@ pub(crate) async fn follow(
         cursor: start,
     };
     let deltas = query.deltas.then(|| (server.deps.deltas.clone(), deltas));
-    stream::open(&server, |sink| reader.follow(sink, signals, deltas))
+    let holders = [StreamHolder::address(client), StreamHolder::Org(caller.org)];
+    stream::open(&server, holders, |sink| reader.follow(sink, signals, deltas))
 }
 
 struct EventReader {

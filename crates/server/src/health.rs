@@ -1,22 +1,33 @@
 //! Liveness and readiness.
 
-use axum::Json;
+use std::time::Duration;
+
 use axum::extract::State;
+use axum::{Extension, Json};
 use ostler_api::problem::ProblemCode;
 use ostler_store::SCHEMA_VERSION;
 use serde_json::{Value, json};
 
 use crate::error::{ApiError, Result};
-use crate::server::Server;
+use crate::rate_limits::RateKey;
+use crate::server::{ClientAddress, Server};
 
 /// `GET /healthz`: the process serves requests.
 pub(crate) async fn alive() -> Json<Value> {
     Json(json!({"status": "ok"}))
 }
 
-/// `GET /readyz`: the database answers, its schema is current, and the server is
+/// How long the database may take to write.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// `GET /readyz`: the database can be written, its schema is current, and the server is
 /// not stopping.
-pub(crate) async fn ready(State(server): State<Server>) -> Result<Json<Value>> {
+pub(crate) async fn ready(
+    State(server): State<Server>,
+    Extension(client): Extension<ClientAddress>,
+) -> Result<Json<Value>> {
+    // The check writes, so nobody may ask all the time.
+    server.rates.take(RateKey::address(client.0), server.deps.clock.now())?;
     if *server.stop.borrow() {
         return Err(ApiError::new(ProblemCode::Unavailable, "the server is stopping"));
     }
@@ -26,5 +37,13 @@ pub(crate) async fn ready(State(server): State<Server>) -> Result<Json<Value>> {
             "the database schema is not the one this version needs",
         ));
     }
-    Ok(Json(json!({"status": "ready"})))
+    match tokio::time::timeout(WRITE_TIMEOUT, server.deps.store.check_writable()).await {
+        Ok(Ok(())) => Ok(Json(json!({"status": "ready"}))),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "not ready, the database cannot be written");
+            let detail = "the database cannot be written; see `ostler doctor`";
+            Err(ApiError::new(ProblemCode::Unavailable, detail))
+        }
+        Err(_) => Err(ApiError::new(ProblemCode::Unavailable, "the database is too slow")),
+    }
 }
