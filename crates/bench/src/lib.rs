@@ -6,6 +6,7 @@
 mod apply;
 mod bus;
 mod harness;
+mod path;
 mod pipeline;
 mod report;
 mod store;
@@ -37,6 +38,8 @@ pub enum Suite {
     Turn,
     /// Whole turns of customers' conversations.
     Pipeline,
+    /// Messages of customers from the webhook to the reply at the gateway.
+    Path,
     /// Whole turns of interactive harnesses.
     Harness,
     /// World files of many orgs.
@@ -64,6 +67,8 @@ pub enum BenchError {
     Name(#[from] ostler_domain::queue_agent::name::InvalidName),
     #[error(transparent)]
     Json(#[from] serde_json::Error),
+    #[error("unexpected HTTP: {0}")]
+    Http(String),
     #[error("an agent stopped without a reply")]
     NoReply,
     #[error(transparent)]
@@ -90,6 +95,7 @@ pub async fn run(
         Suite::Store => ("store", store::run(options, progress).await?),
         Suite::Bus => ("bus", bus::run(options, progress).await?),
         Suite::Pipeline => ("pipeline", pipeline::run(options, progress).await?),
+        Suite::Path => ("path", path::run(options, progress).await?),
         Suite::Harness => ("harness", harness::run(options, progress).await?),
         Suite::Apply => ("apply", apply::run(options, progress).await?),
         Suite::Turn => ("turn", turn::run(options, progress).await?),

@@ -17,6 +17,7 @@ Examples:
   ostler bench bus --amqp amqp://localhost
   ostler bench turn
   ostler bench pipeline --seconds 20
+  ostler bench path
   ostler bench harness
   ostler bench apply
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
@@ -47,6 +48,9 @@ enum SuiteArg {
     Turn,
     /// Conversations of customers, from the message to the commit
     Pipeline,
+    /// Messages from the webhook to the reply at the gateway over HTTP, also beside an org whose
+    /// gateway hangs or whose customers flood
+    Path,
     /// Turns of interactive harnesses, their start and their memory
     Harness,
     /// World files of 1,000 organizations with 5,000 agents, and their plan without changes
@@ -64,6 +68,7 @@ pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
         SuiteArg::Bus => ostler_bench::Suite::Bus,
         SuiteArg::Turn => ostler_bench::Suite::Turn,
         SuiteArg::Pipeline => ostler_bench::Suite::Pipeline,
+        SuiteArg::Path => ostler_bench::Suite::Path,
         SuiteArg::Harness => ostler_bench::Suite::Harness,
         SuiteArg::Apply => ostler_bench::Suite::Apply,
     };
