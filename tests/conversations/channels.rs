@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use base64::Engine as _;
+use ostler_domain::message::MessagePart;
+use ostler_runtime::operations::Actor;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::fake_server::{Reply, SeenRequest, Server};
 use crate::real_servers::{SmtpServer, TelegramServer, with_timeout};
-use crate::support::{BOT, ConnectedOrg, GIA, MAIL, SMS, sent_message, telegram_message};
+use crate::support::{BOT, ConnectedOrg, GIA, MAIL, ORG, SMS, sent_message, telegram_message};
 
 const PIZZA: &str = "
 rules:
@@ -81,6 +83,22 @@ async fn c16_an_email_conversation_through_a_real_server() {
         assert!(raw.contains(line), "{line}: {raw}");
     }
     assert_eq!(org.scenario.runs("rosa@example.com").await.len(), 1, "the mail is taken once");
+    assert!(raw.contains("Auto-Submitted: auto-replied\r\n"), "{raw}");
+
+    // What a person writes stays in the thread, and is not automatic.
+    let session = org.scenario.session("rosa@example.com").await.id;
+    let operations = org.scenario.operations();
+    let operations = operations.as_actor(Actor::Terminal, ORG);
+    operations.take_over(session).await.unwrap();
+    operations.say(session, vec![MessagePart::text("One moment.")]).await.unwrap();
+    org.deliver().await;
+    let raw = smtp.next_mail().await["raw"].as_str().unwrap().to_owned();
+    let raw = base64::engine::general_purpose::STANDARD.decode(raw).unwrap();
+    let raw = String::from_utf8(raw).unwrap();
+    for line in ["Subject: Re: Domanda\r\n", "In-Reply-To: <2@example.com>\r\n", "One moment."] {
+        assert!(raw.contains(line), "{line}: {raw}");
+    }
+    assert!(!raw.contains("Auto-Submitted"), "{raw}");
 }
 
 /// Returns an answer with every kind of formatting, longer than one Telegram message.

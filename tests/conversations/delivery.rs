@@ -180,8 +180,7 @@ async fn z09_an_interrupted_send_is_repeated_where_the_binding_says_so() {
     let settings = json!({"url": server.url, "when_unknown": "resend"});
     org.bind(SMS, "webhook", crate::support::GIA, 1, &settings).await;
     let id = org.queue_message("rosa", SMS, Author::Agent, hello()).await;
-    org.deliver().await;
-    assert_eq!(org.state(id).await, OutboxState::Sent);
+    org.deliver_until(id, OutboxState::Sent).await;
     let marked: Vec<bool> = server
         .seen()
         .iter()
@@ -309,6 +308,20 @@ async fn delivery_workers_send_each_message_once_and_finish_on_stop() {
     for (to, texts) in heard {
         assert_eq!(texts, ["one", "two"], "{to}");
     }
+}
+
+/// A worker that is told to stop sends what is due first: replies of turns that have just
+/// ended.
+#[tokio::test]
+async fn a_stopping_delivery_worker_sends_what_is_due() {
+    let org = ConnectedOrg::new(SILENT).await;
+    let sms = org.sms([Reply::json(200, &json!({}))]).await;
+    for text in ["one", "two"] {
+        org.queue_message("+39", SMS, Author::Agent, vec![MessagePart::text(text)]).await;
+    }
+    let (_stop, stopped) = tokio::sync::watch::channel(true);
+    tokio::time::timeout(Duration::from_secs(30), org.delivery.run(8, stopped)).await.unwrap();
+    assert_eq!(texts(&sms), ["one", "two"]);
 }
 
 /// While a turn runs, the chat shows a typing indicator.

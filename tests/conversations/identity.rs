@@ -218,6 +218,27 @@ default: I see.
     assert_eq!(seen.count(), 2);
 }
 
+/// S06: one customer cannot use up an agent's day: they get a quarter of its messages, at least
+/// ten, are told so once, and others are answered.
+#[tokio::test]
+async fn s06_one_customer_cannot_silence_an_agent_for_others() {
+    let (scenario, seen) = scenario("default: 'About {{ user }}: yes.'").await;
+    let mut settings = lenient_settings();
+    settings.session_budget.cap = Credits::new(10_000);
+    settings.session_budget.warning = Credits::new(10_000);
+    scenario.save_settings(&settings).await;
+    scenario.change_agent(GIA, |gia| gia.limits.max_messages_per_day = 12).await;
+    for n in 0..10 {
+        let text = format!("topic {n}");
+        assert_eq!(scenario.say("rosa", &text).await, [format!("About {text}: yes.")]);
+    }
+    let told = "I cannot answer any more messages today. Please write again tomorrow.";
+    assert_eq!(scenario.say("rosa", "more").await, [told]);
+    assert_eq!(scenario.say("rosa", "and more").await, [""; 0]);
+    assert_eq!(seen.count(), 10);
+    assert_eq!(scenario.say("otto", "hello").await, ["About hello: yes."]);
+}
+
 /// A09: the daily counters of the harness equal the sum of the ledger lines.
 #[tokio::test]
 async fn a09_the_daily_counters_of_the_harness_match_the_ledger() {

@@ -69,7 +69,7 @@ pub(crate) struct UnavailableAgent {
 impl AgentClient {
     pub(crate) async fn open(args: &BusArgs) -> anyhow::Result<Self> {
         let installation = Installation::find(&args.installation)?;
-        let store = Store::open(&installation.database()).await?;
+        let store = installation.open_store().await?;
         let org = match &args.org {
             Some(name) => find_org(&store, name).await?,
             None => find_platform(&store).await?,
@@ -80,7 +80,7 @@ impl AgentClient {
     /// Opens the installation with the queue agents of this org.
     pub(crate) async fn open_for(args: &BusArgs, org: Org) -> anyhow::Result<Self> {
         let installation = Installation::find(&args.installation)?;
-        let store = Store::open(&installation.database()).await?;
+        let store = installation.open_store().await?;
         Self::connect(args, installation, store, org).await
     }
 

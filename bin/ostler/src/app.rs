@@ -17,15 +17,17 @@ use ostler_runtime::deltas::Deltas;
 use ostler_runtime::deps::{Clock, Deps, Settings};
 use ostler_runtime::inbox::Intake;
 use ostler_runtime::operations::Operations;
+use ostler_runtime::operations::prune::RetentionWorker;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::workflow::WorkflowRunner;
-use ostler_server::{Server, ServerDeps, TableError, ThreadOptions};
+use ostler_server::{Server, ServerDeps, ServerLimits, TableError, ThreadOptions};
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::config::server_limits;
 use crate::installation::Installation;
 use crate::model_uses::ModelUseRecorder;
 use crate::{model_catalogue, secrets, server_threads, tool_set};
@@ -41,6 +43,7 @@ pub(crate) struct App {
     bus_url: String,
     update_mode: UpdateMode,
     threads: ThreadOptions,
+    limits: ServerLimits,
 }
 
 /// A task that answers for AI agents on the bus.
@@ -69,7 +72,7 @@ const CONCURRENT_WORKFLOWS: usize = 16;
 impl App {
     /// Opens an installation.
     pub(crate) async fn open(installation: &Installation) -> anyhow::Result<Self> {
-        let store = Store::open(&installation.database()).await?;
+        let store = installation.open_store().await?;
         Self::new(installation, store)
     }
 
@@ -110,6 +113,7 @@ impl App {
             bus_url,
             update_mode,
             threads,
+            limits: server_limits(&installation.config).map_err(|(_, why)| anyhow::anyhow!(why))?,
         })
     }
 
@@ -133,10 +137,13 @@ impl App {
         let mut tasks = JoinSet::new();
         let stopped = stop.clone();
         tasks.spawn(async move { runner.run(CONCURRENT_WORKFLOWS, stopped).await });
-        let stopped = stop.clone();
-        tasks.spawn(async move { delivery_worker.run(CONCURRENT_SENDS, stopped).await });
+        // Replies of the last turns are sent too.
+        let (turns_ended, deliver_until) = watch::channel(false);
+        tasks.spawn(async move { delivery_worker.run(CONCURRENT_SENDS, deliver_until).await });
         let stopped = stop.clone();
         tasks.spawn(async move { sweeper.run(stopped).await });
+        let (retention, stopped) = (RetentionWorker::new(self.store.clone()), stop.clone());
+        tasks.spawn(async move { retention.run(stopped).await });
         let stopped = stop.clone();
         tasks.spawn(async move { typing.run(stopped).await });
         let stopped = stop.clone();
@@ -155,9 +162,15 @@ impl App {
         let (uses, stopped) = (ModelUseRecorder::new(&self.store, &self.catalogue), stop.clone());
         let recorder = uses.clone();
         tasks.spawn(async move { recorder.run(stopped).await });
-        tasks.spawn(async move { worker.run(concurrency, stop).await });
+        tasks.spawn(async move {
+            worker.run(concurrency, stop).await;
+            turns_ended.send_replace(true);
+        });
         while tasks.join_next().await.is_some() {}
         uses.record().await;
+        if let Err(error) = self.store.empty_log().await {
+            tracing::warn!(%error, "write-ahead log not emptied");
+        }
         Ok(())
     }
 
@@ -197,7 +210,7 @@ impl App {
             UpdateMode::Polling => None,
         };
         let threads = self.threads.clone();
-        Server::new(ServerDeps {
+        let server = Server::new(ServerDeps {
             store,
             operations,
             receiver,
@@ -206,7 +219,8 @@ impl App {
             clock,
             threads,
             public_url,
-        })
+        })?;
+        Ok(server.with_limits(self.limits.clone()))
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use ostler_domain::secret::SecretRef;
+use ostler_store::Store;
 
 use crate::commands::args::InstallationArgs;
 use crate::config::{Config, Layers, LoadedConfig, Source, Sources, reference};
@@ -114,6 +115,15 @@ impl Installation {
     /// Returns the URL of the database.
     pub(crate) fn database(&self) -> String {
         resolve_database(&self.folder, &self.config.database)
+    }
+
+    /// Opens the database, with the limits of the configuration.
+    pub(crate) async fn open_store(&self) -> anyhow::Result<Store> {
+        let store = Store::open(&self.database()).await?;
+        Ok(match self.config.storage_per_org_mib {
+            Some(mib) => store.with_storage_limit(u64::from(mib.get()) << 20),
+            None => store,
+        })
     }
 
     /// Returns whether commands find this installation without `--home`.

@@ -7,6 +7,7 @@ mod apply;
 mod bus;
 mod harness;
 mod memory;
+mod path;
 mod pipeline;
 mod report;
 mod store;
@@ -53,6 +54,8 @@ pub enum Suite {
     Turn,
     /// Whole turns of customers' conversations.
     Pipeline,
+    /// Messages of customers from the webhook to the reply at the gateway.
+    Path,
     /// Whole turns of interactive harnesses.
     Harness,
     /// The memory of long threads.
@@ -82,6 +85,8 @@ pub enum BenchError {
     Name(#[from] ostler_domain::queue_agent::name::InvalidName),
     #[error(transparent)]
     Json(#[from] serde_json::Error),
+    #[error("unexpected HTTP: {0}")]
+    Http(String),
     #[error("an agent stopped without a reply")]
     NoReply,
     #[error(transparent)]
@@ -112,6 +117,7 @@ pub async fn run(
         Suite::Store => ("store", store::run(options, progress).await?),
         Suite::Bus => ("bus", bus::run(options, progress).await?),
         Suite::Pipeline => ("pipeline", pipeline::run(options, progress).await?),
+        Suite::Path => ("path", path::run(options, progress).await?),
         Suite::Harness => ("harness", harness::run(options, progress).await?),
         Suite::Memory => ("memory", memory::run(options, progress).await?),
         Suite::Apply => ("apply", apply::run(options, progress).await?),

@@ -1,7 +1,7 @@
 //! The pipeline suite: whole turns of customers' conversations, from the accepted
 //! message to the commit, with an instant model.
 
-mod setup;
+pub(crate) mod setup;
 
 use std::time::{Duration, Instant};
 

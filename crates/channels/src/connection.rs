@@ -27,6 +27,18 @@ pub enum ChannelConnection {
 }
 
 impl ChannelConnection {
+    /// Checks what the headers alone tell about an inbound request, before its body is read:
+    /// a signature of now, the secret of the webhook, or the visitor's token. Whether the
+    /// signature is that of the body is checked by [`Self::receive`].
+    pub fn check_headers(&self, headers: &HeaderMap, now: Timestamp) -> Result<(), ReceiveError> {
+        match self {
+            Self::Telegram(bot) => bot.check_headers(headers),
+            Self::Email(mailbox) => mailbox.check_headers(headers, now),
+            Self::Webhook(gateway) => gateway.check_headers(headers, now),
+            Self::Webchat(chat) => chat.visitor_of(headers, now).map(drop),
+        }
+    }
+
     /// Authenticates and parses an inbound request, within [`crate::limits`]. `now` is
     /// compared with the time of the signature. Parsing takes a while for a large body.
     pub fn receive(
@@ -89,7 +101,8 @@ impl ChannelConnection {
             Self::Telegram(bot) => bot.unknown_outcome,
             Self::Email(mailbox) => mailbox.unknown_outcome,
             Self::Webhook(gateway) => gateway.unknown_outcome,
-            Self::Webchat(_) => UnknownOutcomePolicy::default(),
+            // Nothing is sent, so a repeat does no harm.
+            Self::Webchat(_) => UnknownOutcomePolicy::Resend,
         }
     }
 

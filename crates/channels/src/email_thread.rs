@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Limits the header `References`. Mail programs use the first and the latest ids.
-const MAX_REFERENCES: usize = 20;
+use crate::limits::MAX_REFERENCES;
 
 /// An e-mail thread up to its latest message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +23,7 @@ impl EmailThread {
             references.retain(|other| *other != id);
             references.push(id);
         }
+        // Mail programs use the first and the latest ids.
         if references.len() > MAX_REFERENCES {
             references.drain(1..=references.len() - MAX_REFERENCES);
         }

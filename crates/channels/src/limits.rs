@@ -1,28 +1,17 @@
 //! The limits of an inbound message, the same for every channel.
 //!
-//! What a person wrote is cut, and the agent is told; what a program sent is refused.
-//!
-//! | input | limit | beyond it |
-//! |---|---|---|
-//! | request body | [`MAX_BODY_BYTES`] | refused |
-//! | text of a message | [`MAX_TEXT_BYTES`] | cut, with a notice |
-//! | files of a message | [`MAX_FILES`] | left out, with a notice |
-//! | one file | `MAX_BLOB_BYTES` of the domain | left out, with a notice |
-//! | names, subjects | [`MAX_NAME_CHARS`] | cut |
-//! | locale | [`MAX_LOCALE_CHARS`] | left out |
-//! | data of a button, name of a command | [`MAX_DATA_BYTES`] | refused |
-//! | payload of a command | [`MAX_PAYLOAD_CHARS`] | cut |
-//! | id of a sender or group | [`MAX_ID_BYTES`] | refused |
-//! | id of a delivery | [`MAX_ID_BYTES`] | replaced by its hash |
-//! | other ids | [`MAX_ID_BYTES`] | left out |
-//!
-//! [`MAX_BODY_BYTES`]: crate::connection::MAX_BODY_BYTES
+//! What a person wrote is cut, and the agent is told; what a program sent is refused. The
+//! caps of all inputs are in [`Input::cap`]; `docs/LIMITS.md` shows them.
 
+use ostler_domain::message::MAX_BLOB_BYTES;
 use ostler_domain::session::key::Peer;
 use sha2::{Digest as _, Sha256};
 
+use crate::connection::MAX_BODY_BYTES;
 use crate::error::ReceiveError;
-use crate::inbound::{GroupMember, InboundContent, InboundMessage, InboundPart, Sender};
+use crate::inbound::{
+    FileSource, GroupMember, InboundContent, InboundMessage, InboundPart, Sender,
+};
 
 /// The most bytes of a message's text.
 pub const MAX_TEXT_BYTES: usize = 64 * 1024;
@@ -38,33 +27,179 @@ pub const MAX_DATA_BYTES: usize = 64;
 pub const MAX_PAYLOAD_CHARS: usize = 1000;
 /// The most bytes of an id.
 pub const MAX_ID_BYTES: usize = 512;
+/// The most bytes of the URL of a file.
+pub const MAX_URL_BYTES: usize = 2048;
+/// The most messages of an e-mail thread that are remembered.
+pub const MAX_REFERENCES: usize = 20;
+
+/// Something that a message from outside may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    Body,
+    Text,
+    Files,
+    File,
+    FileName,
+    FileUrl,
+    SenderName,
+    Subject,
+    Locale,
+    ButtonData,
+    ButtonCallback,
+    CommandName,
+    CommandPayload,
+    SenderId,
+    GroupId,
+    DeliveryId,
+    MessageId,
+    ReplyTo,
+    Reference,
+    References,
+}
+
+/// The cap of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InputCap {
+    pub max: usize,
+    pub unit: Unit,
+    pub beyond: Beyond,
+}
+
+/// What a cap counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Bytes,
+    Characters,
+    /// Files, ids or other items.
+    Items,
+}
+
+/// What happens to an input beyond its cap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beyond {
+    /// The whole message is refused.
+    Refused,
+    /// The rest is cut off.
+    Cut,
+    /// The rest is cut off or left out, and the agent and the sender are told.
+    CutWithNotice,
+    /// The input is left out.
+    LeftOut,
+    /// Its hash takes its place.
+    Hashed,
+}
+
+impl Input {
+    pub const ALL: [Self; 20] = [
+        Self::Body,
+        Self::Text,
+        Self::Files,
+        Self::File,
+        Self::FileName,
+        Self::FileUrl,
+        Self::SenderName,
+        Self::Subject,
+        Self::Locale,
+        Self::ButtonData,
+        Self::ButtonCallback,
+        Self::CommandName,
+        Self::CommandPayload,
+        Self::SenderId,
+        Self::GroupId,
+        Self::DeliveryId,
+        Self::MessageId,
+        Self::ReplyTo,
+        Self::Reference,
+        Self::References,
+    ];
+
+    /// Returns the cap of the input.
+    pub const fn cap(self) -> InputCap {
+        use Beyond::{Cut, CutWithNotice, Hashed, LeftOut, Refused};
+        use Unit::{Bytes, Characters, Items};
+        let (max, unit, beyond) = match self {
+            Self::Body => (MAX_BODY_BYTES, Bytes, Refused),
+            Self::Text => (MAX_TEXT_BYTES, Bytes, CutWithNotice),
+            Self::Files => (MAX_FILES, Items, CutWithNotice),
+            Self::File => (MAX_BLOB_BYTES, Bytes, CutWithNotice),
+            Self::FileUrl => (MAX_URL_BYTES, Bytes, Refused),
+            Self::FileName | Self::SenderName | Self::Subject => (MAX_NAME_CHARS, Characters, Cut),
+            Self::Locale => (MAX_LOCALE_CHARS, Characters, LeftOut),
+            Self::ButtonData | Self::CommandName => (MAX_DATA_BYTES, Bytes, Refused),
+            Self::CommandPayload => (MAX_PAYLOAD_CHARS, Characters, Cut),
+            Self::SenderId | Self::GroupId => (MAX_ID_BYTES, Bytes, Refused),
+            Self::DeliveryId => (MAX_ID_BYTES, Bytes, Hashed),
+            Self::MessageId | Self::ReplyTo | Self::Reference | Self::ButtonCallback => {
+                (MAX_ID_BYTES, Bytes, LeftOut)
+            }
+            Self::References => (MAX_REFERENCES, Items, LeftOut),
+        };
+        InputCap { max, unit, beyond }
+    }
+
+    /// Returns the name of the input for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Body => "request body",
+            Self::Text => "text of a message",
+            Self::Files => "files of a message",
+            Self::File => "one file",
+            Self::FileName => "name of a file",
+            Self::FileUrl => "URL of a file",
+            Self::SenderName => "name of the sender",
+            Self::Subject => "subject of a mail",
+            Self::Locale => "locale",
+            Self::ButtonData => "data of a button",
+            Self::ButtonCallback => "id of a button press",
+            Self::CommandName => "name of a command",
+            Self::CommandPayload => "payload of a command",
+            Self::SenderId => "id of the sender",
+            Self::GroupId => "id of a group",
+            Self::DeliveryId => "id of the delivery",
+            Self::MessageId => "id of the message",
+            Self::ReplyTo => "id of the message that is answered",
+            Self::Reference => "id of an earlier mail of the thread",
+            Self::References => "earlier mails of the thread",
+        }
+    }
+}
 
 impl InboundMessage {
     /// Returns the message within the limits, or fails if it must be refused.
     pub(crate) fn within_limits(mut self) -> Result<Self, ReceiveError> {
-        if self.id.len() > MAX_ID_BYTES {
+        if self.id.len() > Input::DeliveryId.cap().max {
             let digest = Sha256::digest(self.id.as_bytes());
             self.id = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         }
         check_sender(&mut self.from)?;
-        let (Peer::Group(id) | Peer::Person(id)) = &self.peer;
-        check_id(id)?;
-        for id in [&mut self.message_id, &mut self.reply_to] {
-            *id = id.take().filter(|id| id.len() <= MAX_ID_BYTES);
+        match &self.peer {
+            Peer::Group(id) => Input::GroupId.check(id)?,
+            Peer::Person(id) => Input::SenderId.check(id)?,
         }
+        Input::MessageId.leave_out(&mut self.message_id);
+        Input::ReplyTo.leave_out(&mut self.reply_to);
         if let Some(thread) = &mut self.email_thread {
-            cut_chars(&mut thread.subject, MAX_NAME_CHARS);
-            thread.references.retain(|id| id.len() <= MAX_ID_BYTES);
+            Input::Subject.cut(&mut thread.subject);
+            let max_bytes = Input::Reference.cap().max;
+            thread.references.retain(|id| id.len() <= max_bytes);
+            let oldest = thread.references.len().saturating_sub(Input::References.cap().max);
+            thread.references.drain(..oldest);
         }
         match &mut self.content {
-            InboundContent::Message(parts) => limit_parts(parts),
+            InboundContent::Message(parts) => {
+                parts.iter().try_for_each(check_url)?;
+                limit_parts(parts);
+            }
             InboundContent::Command { name, payload } => {
-                check_data("the name of the command", name)?;
+                Input::CommandName.check(name)?;
                 if let Some(payload) = payload {
-                    cut_chars(payload, MAX_PAYLOAD_CHARS);
+                    Input::CommandPayload.cut(payload);
                 }
             }
-            InboundContent::Press { data, .. } => check_data("`press`", data)?,
+            InboundContent::Press { data, callback_id } => {
+                Input::ButtonData.check(data)?;
+                Input::ButtonCallback.leave_out(callback_id);
+            }
             InboundContent::Membership { member: GroupMember::Person(person), .. } => {
                 check_sender(person)?;
             }
@@ -74,30 +209,64 @@ impl InboundMessage {
     }
 }
 
+impl Input {
+    /// Fails if a text is beyond its cap.
+    fn check(self, text: &str) -> Result<(), ReceiveError> {
+        let InputCap { max, unit, .. } = self.cap();
+        if unit.measure(text) <= max {
+            return Ok(());
+        }
+        let why = format!("the {} has at most {max} {}", self.name(), unit.name());
+        Err(ReceiveError::BadBody(why))
+    }
+
+    /// Cuts a text at its cap.
+    fn cut(self, text: &mut String) {
+        if let Some((end, _)) = text.char_indices().nth(self.cap().max) {
+            text.truncate(end);
+        }
+    }
+
+    /// Leaves out a text that is beyond its cap.
+    fn leave_out(self, text: &mut Option<String>) {
+        let InputCap { max, unit, .. } = self.cap();
+        *text = text.take().filter(|text| unit.measure(text) <= max);
+    }
+}
+
+impl Unit {
+    fn measure(self, text: &str) -> usize {
+        match self {
+            Self::Bytes => text.len(),
+            Self::Characters => text.chars().count(),
+            Self::Items => 1,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Characters => "characters",
+            Self::Items => "items",
+        }
+    }
+}
+
 fn check_sender(sender: &mut Sender) -> Result<(), ReceiveError> {
-    check_id(&sender.identifier)?;
+    Input::SenderId.check(&sender.identifier)?;
     if let Some(name) = &mut sender.name {
-        cut_chars(name, MAX_NAME_CHARS);
+        Input::SenderName.cut(name);
     }
-    let locale = sender.locale.take();
-    sender.locale = locale.filter(|locale| locale.chars().count() <= MAX_LOCALE_CHARS);
+    Input::Locale.leave_out(&mut sender.locale);
     Ok(())
 }
 
-fn check_id(id: &str) -> Result<(), ReceiveError> {
-    if id.len() > MAX_ID_BYTES {
-        let why = format!("the id of a sender or group has at most {MAX_ID_BYTES} bytes");
-        return Err(ReceiveError::BadBody(why));
+fn check_url(part: &InboundPart) -> Result<(), ReceiveError> {
+    let InboundPart::File(file) = part else { return Ok(()) };
+    match &file.source {
+        FileSource::Url(url) | FileSource::Telegram(url) => Input::FileUrl.check(url),
+        FileSource::Inline(_) => Ok(()),
     }
-    Ok(())
-}
-
-fn check_data(what: &str, data: &str) -> Result<(), ReceiveError> {
-    if data.len() > MAX_DATA_BYTES {
-        let why = format!("{what} has at most {MAX_DATA_BYTES} bytes");
-        return Err(ReceiveError::BadBody(why));
-    }
-    Ok(())
 }
 
 /// Cuts texts and leaves out files beyond the limits, and adds a notice.
@@ -112,7 +281,7 @@ fn limit_parts(parts: &mut Vec<InboundPart>) {
         }
         InboundPart::File(file) => {
             if let Some(name) = &mut file.name {
-                cut_chars(name, MAX_NAME_CHARS);
+                Input::FileName.cut(name);
             }
             files += 1;
             files <= MAX_FILES
@@ -132,20 +301,14 @@ fn limit_parts(parts: &mut Vec<InboundPart>) {
     }
 }
 
-fn cut_chars(text: &mut String, limit: usize) {
-    if let Some((end, _)) = text.char_indices().nth(limit) {
-        text.truncate(end);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use ostler_domain::contact::SenderProof;
     use ostler_domain::session::key::Peer;
 
     use super::{
-        MAX_DATA_BYTES, MAX_FILES, MAX_ID_BYTES, MAX_LOCALE_CHARS, MAX_NAME_CHARS,
-        MAX_PAYLOAD_CHARS, MAX_TEXT_BYTES,
+        Beyond, Input, InputCap, MAX_FILES, MAX_LOCALE_CHARS, MAX_NAME_CHARS, MAX_PAYLOAD_CHARS,
+        MAX_TEXT_BYTES, Unit,
     };
     use crate::email_thread::EmailThread;
     use crate::inbound::{
@@ -180,27 +343,117 @@ mod tests {
         parts
     }
 
-    /// S04: what a program sends is refused one byte beyond its limit.
+    fn file(source: FileSource, name: &str) -> InboundPart {
+        InboundPart::file(RemoteFile {
+            source,
+            media_type: "image/png".parse().unwrap(),
+            name: Some(name.into()),
+            size: None,
+        })
+    }
+
+    fn with_parts(parts: Vec<InboundPart>) -> InboundMessage {
+        message(InboundContent::Message(parts))
+    }
+
+    /// Returns a message with an input of this size, or `None` if the input is none of a parsed
+    /// message.
+    fn message_with(input: Input, size: usize) -> Option<InboundMessage> {
+        let long = "x".repeat(size);
+        let mut one = with_parts(vec![InboundPart::Text("hi".into())]);
+        let thread = |subject: &str, references: Vec<String>| {
+            Some(EmailThread { subject: subject.into(), references })
+        };
+        let inline = |bytes: usize| FileSource::Inline(vec![0; bytes].into());
+        match input {
+            Input::Body => return None,
+            Input::Text => one = with_parts(vec![InboundPart::Text(long)]),
+            Input::Files => one = with_parts(vec![file(inline(1), "a"); size]),
+            Input::File => one = with_parts(vec![file(inline(size), "a")]),
+            Input::FileName => one = with_parts(vec![file(inline(1), &long)]),
+            Input::FileUrl => one = with_parts(vec![file(FileSource::Url(long), "a")]),
+            Input::SenderName => one.from.name = Some(long),
+            Input::Subject => one.email_thread = thread(&long, Vec::new()),
+            Input::Locale => one.from.locale = Some(long),
+            Input::ButtonData => {
+                one = message(InboundContent::Press { data: long, callback_id: None });
+            }
+            Input::ButtonCallback => {
+                let content = InboundContent::Press { data: "a".into(), callback_id: Some(long) };
+                one = message(content);
+            }
+            Input::CommandName => {
+                one = message(InboundContent::Command { name: long, payload: None });
+            }
+            Input::CommandPayload => {
+                let content = InboundContent::Command { name: "a".into(), payload: Some(long) };
+                one = message(content);
+            }
+            Input::SenderId => one.from.identifier = long,
+            Input::GroupId => one.peer = Peer::Group(long),
+            Input::DeliveryId => one.id = long,
+            Input::MessageId => one.message_id = Some(long),
+            Input::ReplyTo => one.reply_to = Some(long),
+            Input::Reference => one.email_thread = thread("a", vec![long]),
+            Input::References => {
+                one.email_thread = thread("a", (0..size).map(|n| n.to_string()).collect());
+            }
+        }
+        Some(one)
+    }
+
+    /// S04: every input is taken whole at its cap, and one more of its unit is refused, cut,
+    /// left out or hashed, as the table of the caps says.
     #[test]
-    fn s04_one_byte_more_is_refused() {
-        let press = |length| InboundContent::Press { data: "x".repeat(length), callback_id: None };
-        let command = |length| InboundContent::Command { name: "x".repeat(length), payload: None };
-        let from = |length: usize| {
-            let mut message = text(2);
-            message.from.identifier = "x".repeat(length);
-            message
-        };
-        let group =
-            |length: usize| InboundMessage { peer: Peer::Group("x".repeat(length)), ..text(2) };
-        let check = |what: &str, limit: usize, make: &dyn Fn(usize) -> InboundMessage| {
-            let whole = make(limit);
-            assert_eq!(whole.clone().within_limits(), Ok(whole), "{what}");
-            make(limit + 1).within_limits().expect_err(what);
-        };
-        check("press", MAX_DATA_BYTES, &|length| message(press(length)));
-        check("command", MAX_DATA_BYTES, &|length| message(command(length)));
-        check("sender", MAX_ID_BYTES, &from);
-        check("group", MAX_ID_BYTES, &group);
+    fn s04_one_more_than_any_cap_is_not_accepted() {
+        for input in Input::ALL {
+            let InputCap { max, beyond, .. } = input.cap();
+            let Some(whole) = message_with(input, max) else { continue };
+            assert_eq!(whole.clone().within_limits(), Ok(whole), "{input:?}");
+            let more = message_with(input, max + 1).unwrap();
+            // A file that is too large is replaced when the channel reads it.
+            let is_read = input != Input::File;
+            let taken = more.clone().within_limits();
+            let Ok(taken) = taken else {
+                assert_eq!(beyond, Beyond::Refused, "{input:?}: {taken:?}");
+                continue;
+            };
+            assert_ne!(beyond, Beyond::Refused, "{input:?}");
+            assert!(taken != more || !is_read, "{input:?}");
+            let notices = match &taken.content {
+                InboundContent::Message(parts) => {
+                    parts.iter().filter(|part| matches!(part, InboundPart::Notice(_))).count()
+                }
+                _ => 0,
+            };
+            assert_eq!(notices > 0, beyond == Beyond::CutWithNotice, "{input:?}");
+            assert_eq!(taken.clone().within_limits(), Ok(taken), "{input:?}: it is within now");
+        }
+    }
+
+    /// S04: the document shows the caps as they are.
+    #[test]
+    fn s04_the_document_has_the_caps() {
+        let document = include_str!("../../../docs/LIMITS.md");
+        for input in Input::ALL {
+            let InputCap { max, unit, beyond } = input.cap();
+            let size = match unit {
+                Unit::Bytes if max.is_multiple_of(1 << 20) => format!("{} MiB", max >> 20),
+                Unit::Bytes if max.is_multiple_of(1024) => format!("{} KiB", max >> 10),
+                Unit::Bytes => format!("{max} bytes"),
+                Unit::Characters => format!("{max} characters"),
+                Unit::Items => max.to_string(),
+            };
+            let what = match beyond {
+                Beyond::Refused => "refused",
+                Beyond::Cut => "cut",
+                Beyond::CutWithNotice => "left out, with a notice to the agent and the sender",
+                Beyond::LeftOut => "left out",
+                Beyond::Hashed => "replaced by its hash",
+            };
+            let row = format!("| {} | {size} | {what} |", input.name());
+            assert!(document.contains(&row), "docs/LIMITS.md needs the row\n{row}");
+        }
     }
 
     /// S04: what a person wrote is cut one byte beyond its limit, and the agent is told.

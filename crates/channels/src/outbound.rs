@@ -76,6 +76,8 @@ pub struct SendContext<'a> {
     pub plain_text: bool,
     /// Whether an earlier attempt may have been delivered.
     pub possible_duplicate: bool,
+    /// Whether a person wrote the message, and not a program.
+    pub by_person: bool,
 }
 
 /// The bytes of the files of a message.

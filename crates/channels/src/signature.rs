@@ -77,6 +77,11 @@ impl SigningKeys {
         ]
     }
 
+    /// Checks that a request has the headers of a signature, and a time close to now.
+    pub fn check_headers(&self, headers: &HeaderMap, now: Timestamp) -> Result<(), ReceiveError> {
+        SignatureHeaders::read(headers, now).map(drop)
+    }
+
     /// Verifies the signature of a request and its time.
     pub fn verify(
         &self,
@@ -84,18 +89,7 @@ impl SigningKeys {
         body: &[u8],
         now: Timestamp,
     ) -> Result<VerifiedRequest, ReceiveError> {
-        let header = |name: &'static str| {
-            let value = headers.get(name).and_then(|value| value.to_str().ok());
-            value.filter(|value| !value.is_empty()).ok_or(ReceiveError::Unsigned(name))
-        };
-        let (id, seconds, signatures) =
-            (header(ID_HEADER)?, header(TIMESTAMP_HEADER)?, header(SIGNATURE_HEADER)?);
-        let at: i64 = seconds.parse().map_err(|_| ReceiveError::StaleTimestamp)?;
-        let at = Timestamp::from_millis(at.saturating_mul(1000));
-        // One second more, because the timestamp is rounded down.
-        if now.since(at).max(at.since(now)) > TOLERANCE + Duration::from_secs(1) {
-            return Err(ReceiveError::StaleTimestamp);
-        }
+        let SignatureHeaders { id, seconds, signatures } = SignatureHeaders::read(headers, now)?;
         let is_valid = |signature: &str| {
             let given = signature.strip_prefix("v1,").and_then(encoding::base64_decode);
             given.is_some_and(|given| {
@@ -109,6 +103,32 @@ impl SigningKeys {
             return Err(ReceiveError::BadSignature);
         }
         Ok(VerifiedRequest { id: id.to_owned() })
+    }
+}
+
+/// The headers of a signature.
+struct SignatureHeaders<'a> {
+    id: &'a str,
+    seconds: &'a str,
+    signatures: &'a str,
+}
+
+impl<'a> SignatureHeaders<'a> {
+    /// Reads the headers. Fails if one is missing or the time is not close to now.
+    fn read(headers: &'a HeaderMap, now: Timestamp) -> Result<Self, ReceiveError> {
+        let header = |name: &'static str| {
+            let value = headers.get(name).and_then(|value| value.to_str().ok());
+            value.filter(|value| !value.is_empty()).ok_or(ReceiveError::Unsigned(name))
+        };
+        let (id, seconds, signatures) =
+            (header(ID_HEADER)?, header(TIMESTAMP_HEADER)?, header(SIGNATURE_HEADER)?);
+        let at: i64 = seconds.parse().map_err(|_| ReceiveError::StaleTimestamp)?;
+        let at = Timestamp::from_millis(at.saturating_mul(1000));
+        // One second more, because the timestamp is rounded down.
+        if now.since(at).max(at.since(now)) > TOLERANCE + Duration::from_secs(1) {
+            return Err(ReceiveError::StaleTimestamp);
+        }
+        Ok(Self { id, seconds, signatures })
     }
 }
 

@@ -25,7 +25,7 @@
 //! | [`channel`] | channels, their bindings, and the retry of sends |
 //!
 //! The modules share [`id`], [`time`], [`mod@reference`] codes, [`message`] parts,
-//! [`contact`], [`business_data`], [`notice`], [`audit`], [`retry`], [`secret`] and network [`address`]es.
+//! [`contact`], [`business_data`], [`notice`], [`audit`], [`retry`], [`rate_limit`], [`secret`] and network [`address`]es.
 //!
 //! Four kinds of items recur:
 //!
@@ -72,6 +72,7 @@ pub mod notice;
 pub mod org;
 pub mod prompt;
 pub mod queue_agent;
+pub mod rate_limit;
 pub mod reference;
 pub mod refund;
 pub mod retry;

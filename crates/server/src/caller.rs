@@ -13,9 +13,10 @@ use ostler_runtime::operations::Actor;
 use ostler_store::{ApiKey, Store, StoreError};
 
 use crate::error::{ApiError, Result};
+use crate::rate_limits::RateKey;
 use crate::route::Access;
 use crate::route::{Route, get};
-use crate::server::Server;
+use crate::server::{ClientAddress, Server};
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![get(Access::Caller, "/me", "getMe", "Show the identity of the caller", me)]
@@ -37,10 +38,22 @@ impl Caller {
 /// Middleware: rejects requests without a valid key.
 pub(crate) async fn authenticate(
     State(server): State<Server>,
+    Extension(client): Extension<ClientAddress>,
     mut request: Request,
     next: Next,
 ) -> Result<Response> {
-    let caller = find_caller(&server.deps.store, request.headers()).await?;
+    let (now, from) = (server.deps.clock.now(), RateKey::address(client.0));
+    server.rates.check(&from, now)?;
+    let caller = match find_caller(&server.deps.store, request.headers()).await {
+        Ok(caller) => caller,
+        // Whoever tries keys uses up the tokens of the address.
+        Err(error) => {
+            server.rates.take(from, now)?;
+            return Err(error);
+        }
+    };
+    server.rates.take(RateKey::Key(caller.key.id), now)?;
+    server.rates.take(RateKey::Org(caller.org), now)?;
     request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
 }

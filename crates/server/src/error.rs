@@ -1,6 +1,8 @@
 //! Every error as a problem. Internal causes go to the log; the client is told
 //! what to do.
 
+use std::time::Duration;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ostler_api::problem::{PROBLEM_MEDIA_TYPE, Problem, ProblemCode};
@@ -10,19 +12,26 @@ use ostler_runtime::conversation::receive::InboundError;
 use ostler_runtime::operations::{OperationError, WorkflowRefused};
 use ostler_store::StoreError;
 
-/// `Retry-After` in seconds.
-const RETRY_AFTER_SECS: &str = "5";
+/// `Retry-After` in seconds, unless the error says more.
+const RETRY_AFTER_SECS: u64 = 5;
 
-/// A request that failed.
+/// A request that failed, and `Retry-After` in seconds.
 #[derive(Debug)]
-pub(crate) struct ApiError(pub(crate) Problem);
+pub(crate) struct ApiError(pub(crate) Problem, pub(crate) u64);
 
 /// Result of a handler.
 pub(crate) type Result<T> = std::result::Result<T, ApiError>;
 
 impl ApiError {
     pub(crate) fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
-        Self(Problem::new(code, detail))
+        Self(Problem::new(code, detail), RETRY_AFTER_SECS)
+    }
+
+    /// Returns the error of a sender who sends too much and has to wait.
+    pub(crate) fn too_many(detail: impl Into<String>, wait: Duration) -> Self {
+        // Rounded up, so that a client that waits is accepted.
+        let seconds = wait.as_secs().saturating_add(1);
+        Self(Problem::new(ProblemCode::TooMany, detail), seconds)
     }
 
     pub(crate) fn not_found(what: &str) -> Self {
@@ -49,7 +58,7 @@ impl IntoResponse for ApiError {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             ProblemCode::TooMany | ProblemCode::Unavailable => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECS));
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(self.1));
             }
             _ => {}
         }
@@ -75,7 +84,7 @@ impl From<StoreError> for ApiError {
             | StoreError::Credits(_) => ProblemCode::NotNow,
             StoreError::BacklogFull { .. } => ProblemCode::TooMany,
             StoreError::TooManyCredits { .. } | StoreError::TooMany { .. } => ProblemCode::Invalid,
-            StoreError::TooLarge { .. } => ProblemCode::TooLarge,
+            StoreError::TooLarge { .. } | StoreError::StorageFull { .. } => ProblemCode::TooLarge,
             StoreError::Busy | StoreError::DiskFull | StoreError::Unavailable(_) => {
                 tracing::warn!(%error, "database unavailable");
                 return Self::new(

@@ -21,8 +21,8 @@ use crate::error::{ApiError, Result};
 use crate::event_tail::{LogSignal, session_of};
 use crate::route::Access;
 use crate::route::{Route, get};
-use crate::server::Server;
-use crate::stream::{self, Disconnected, EventSink};
+use crate::server::{ClientAddress, Server};
+use crate::stream::{self, Disconnected, EventSink, StreamHolder};
 
 pub(crate) fn routes() -> Vec<Route> {
     let summary = "Follow the events of the caller's organization";
@@ -40,6 +40,7 @@ const RETRY_DELAY: std::time::Duration = std::time::Duration::from_secs(1);
 pub(crate) async fn follow(
     State(server): State<Server>,
     Extension(caller): Extension<Caller>,
+    Extension(client): Extension<ClientAddress>,
     QueryParams(query): QueryParams<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
@@ -63,7 +64,8 @@ pub(crate) async fn follow(
         cursor: start,
     };
     let deltas = query.deltas.then(|| (server.deps.deltas.clone(), deltas));
-    stream::open(&server, |sink| reader.follow(sink, signals, deltas))
+    let holders = [StreamHolder::address(client), StreamHolder::Org(caller.org)];
+    stream::open(&server, holders, |sink| reader.follow(sink, signals, deltas))
 }
 
 struct EventReader {

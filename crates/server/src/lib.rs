@@ -15,7 +15,8 @@
 //! - A visitor reads the threads of the conversation up to the first message that
 //!   is not yet sent, without withdrawn ones. A takeover therefore stops a reply in
 //!   the web chat as on any other channel.
-//! - Bodies, requests, headers, connections and streams have limits. A reader that
+//! - Bodies, requests, headers, connections and streams have limits, also per address, visitor
+//!   and org; who sends too much is told when to come back. A reader that
 //!   is too slow is disconnected and resumes at its cursor; every stream ends after
 //!   an hour. A stopping server accepts no connections, ends its streams, lets
 //!   requests finish and returns.
@@ -27,6 +28,9 @@
 //! | `openapi` | the OpenAPI document of the table, and a page that shows it |
 //! | [`server`] | dependencies, accept loop, shutdown |
 //! | `caller` | authentication by API key |
+//! | [`client_address`] | the client's address behind trusted proxies |
+//! | [`rate_limits`] | token buckets per address, visitor, binding, key and org |
+//! | `open_counts`, `write_deadline` | caps of streams and connections, and slow readers |
 //! | `idempotency` | requests repeated with the same `Idempotency-Key` |
 //! | `error` | every error as a problem |
 //! | `event_tail` | one poller of the event log per org, shared by its streams |
@@ -39,14 +43,17 @@
 mod body;
 mod caller;
 mod chat;
+pub mod client_address;
 mod dashboard;
 mod error;
 mod event_tail;
 mod events;
 mod health;
 mod idempotency;
+mod open_counts;
 mod openapi;
 mod orgs;
+pub mod rate_limits;
 mod refusals;
 mod route;
 mod routes;
@@ -55,8 +62,9 @@ mod stream;
 pub mod threads;
 mod webhooks;
 pub mod wire;
+mod write_deadline;
 
 pub use openapi::document;
 pub use route::TableError;
-pub use server::{Server, ServerDeps};
+pub use server::{Server, ServerDeps, ServerLimits};
 pub use threads::{ThreadOptions, ThreadOwner};

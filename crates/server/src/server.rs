@@ -1,9 +1,13 @@
 //! The server's dependencies, its accept loop and its graceful shutdown.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper::{HeaderMap, Request};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -17,9 +21,14 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use crate::body::LargeBodies;
+use crate::client_address::{TrustedProxies, counted_address};
 use crate::event_tail::EventTails;
+use crate::open_counts::OpenCounts;
+use crate::rate_limits::{RateLimits, RateRules};
 use crate::route::TableError;
+use crate::stream::StreamHolder;
 use crate::threads::{LiveThreads, ThreadOptions};
+use crate::write_deadline::WriteDeadline;
 use crate::{route, routes};
 
 /// Default listen address, reachable from this machine only.
@@ -33,6 +42,39 @@ const MAX_HEADER_BYTES: usize = 64 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 /// Pause after `accept` failed, usually because of too many open files.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
+
+/// What clients may do at most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerLimits {
+    pub rates: RateRules,
+    /// The proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: TrustedProxies,
+    pub streams_per_address: usize,
+    pub streams_per_visitor: usize,
+    pub streams_per_org: usize,
+    /// Connections of an address that is no trusted proxy.
+    pub connections_per_address: usize,
+    /// How long a client may leave a response unread.
+    pub write_timeout: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            rates: RateRules::default(),
+            trusted_proxies: TrustedProxies::default(),
+            streams_per_address: 256,
+            streams_per_visitor: 8,
+            streams_per_org: 4_000,
+            connections_per_address: 1_000,
+            write_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The address of the client of a request, which is an extension of the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
 
 /// What a server needs.
 #[derive(Debug)]
@@ -56,7 +98,10 @@ pub struct ServerDeps {
 pub struct Server {
     pub(crate) deps: Arc<ServerDeps>,
     pub(crate) tails: EventTails,
+    pub(crate) limits: Arc<ServerLimits>,
+    pub(crate) rates: RateLimits,
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) open_streams: OpenCounts<StreamHolder>,
     pub(crate) bodies: LargeBodies,
     pub(crate) threads: LiveThreads,
     /// Becomes true on shutdown.
@@ -72,7 +117,28 @@ impl Server {
         let streams = Arc::new(Semaphore::new(MAX_STREAMS));
         let (bodies, stop) = (LargeBodies::default(), watch::Sender::new(false));
         let threads = LiveThreads::new(parts.threads.clone());
-        Ok(Self { deps: Arc::new(parts), tails, streams, bodies, threads, stop })
+        Ok(Self {
+            deps: Arc::new(parts),
+            tails,
+            limits: Arc::default(),
+            rates: RateLimits::new(RateRules::default()),
+            streams,
+            open_streams: OpenCounts::default(),
+            bodies,
+            threads,
+            stop,
+        })
+    }
+
+    /// Replaces the default limits.
+    #[must_use]
+    pub fn with_limits(self, limits: ServerLimits) -> Self {
+        let rates = RateLimits::new(limits.rates.clone());
+        Self { limits: Arc::new(limits), rates, ..self }
+    }
+
+    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
+        ClientAddress(self.limits.trusted_proxies.client(peer, headers))
     }
 
     /// Serves connections until `shutdown` resolves; then ends the streams, lets
@@ -80,6 +146,7 @@ impl Server {
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let service = TowerToHyperService::new(routes::router(&self, route::groups()));
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let by_address = OpenCounts::default();
         let graceful = GracefulShutdown::new();
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
@@ -97,18 +164,33 @@ impl Server {
                 () = &mut shutdown => break,
                 accepted = accepted => accepted,
             };
-            let socket = match accepted {
-                Ok((socket, _)) => socket,
+            let (socket, peer) = match accepted {
+                Ok((socket, peer)) => (socket, peer.ip().to_canonical()),
                 Err(error) => {
                     tracing::warn!(%error, "connection not accepted, will retry");
                     tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                     continue;
                 }
             };
-            let connection = http.serve_connection(TokioIo::new(socket), service.clone());
+            let max = match self.limits.trusted_proxies.contains(peer) {
+                true => usize::MAX,
+                false => self.limits.connections_per_address,
+            };
+            let Some(counted) = by_address.open(counted_address(peer), max) else {
+                tracing::debug!(%peer, "connection refused, the address has too many");
+                continue;
+            };
+            let socket = WriteDeadline::new(socket, self.limits.write_timeout);
+            let (service, server) = (service.clone(), self.clone());
+            let service = service_fn(move |mut request: Request<Incoming>| {
+                let client = server.client(peer, request.headers());
+                request.extensions_mut().insert(client);
+                service.call(request)
+            });
+            let connection = http.serve_connection(TokioIo::new(socket), service);
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
-                let _permit = permit;
+                let _open = (permit, counted);
                 // A client that disconnects is not an error.
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "connection ended with an error");

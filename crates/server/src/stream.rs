@@ -4,16 +4,19 @@
 //! stream ends after an hour, because its key may have been revoked meanwhile.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use ostler_api::problem::ProblemCode;
+use ostler_domain::id::{BindingId, OrgId};
 use tokio::sync::mpsc;
 
+use crate::client_address::counted_address;
 use crate::error::{ApiError, Result};
-use crate::server::Server;
+use crate::server::{ClientAddress, Server, ServerLimits};
 
 /// Events buffered for a reader.
 const BUFFER: usize = 64;
@@ -22,6 +25,28 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 /// Interval of comments while there are no events.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Whose streams are counted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum StreamHolder {
+    Address(IpAddr),
+    Visitor(BindingId, String),
+    Org(OrgId),
+}
+
+impl StreamHolder {
+    pub(crate) fn address(client: ClientAddress) -> Self {
+        Self::Address(counted_address(client.0))
+    }
+
+    fn max(&self, limits: &ServerLimits) -> usize {
+        match self {
+            Self::Address(_) => limits.streams_per_address,
+            Self::Visitor(..) => limits.streams_per_visitor,
+            Self::Org(_) => limits.streams_per_org,
+        }
+    }
+}
 
 /// The reader disconnected or is too slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +65,12 @@ impl EventSink {
 }
 
 /// Opens a stream that `write` fills until it returns, the reader disconnects or
-/// the server stops.
-pub(crate) fn open<W, F>(server: &Server, write: W) -> Result<Response>
+/// the server stops. Fails if one of the holders has too many of them.
+pub(crate) fn open<W, F>(
+    server: &Server,
+    holders: impl IntoIterator<Item = StreamHolder>,
+    write: W,
+) -> Result<Response>
 where
     W: FnOnce(EventSink) -> F,
     F: Future<Output = std::result::Result<(), Disconnected>> + Send + 'static,
@@ -52,12 +81,19 @@ where
             "too many open streams; try again later",
         ));
     };
+    let count = |holder: StreamHolder| {
+        let max = holder.max(&server.limits);
+        server.open_streams.open(holder, max).ok_or_else(|| {
+            ApiError::new(ProblemCode::TooMany, "too many open streams; close one first")
+        })
+    };
+    let counted = holders.into_iter().map(count).collect::<Result<Vec<_>>>()?;
     let (sender, events) = mpsc::channel(BUFFER);
     let reader = sender.clone();
     let written = write(EventSink(sender));
     let mut stop = server.stop.subscribe();
     tokio::spawn(async move {
-        let _permit = permit;
+        let _open = (permit, counted);
         tokio::select! {
             _ = written => {}
             () = reader.closed() => {}

@@ -69,6 +69,12 @@ pub enum StoreError {
         /// In bytes.
         limit: usize,
     },
+    /// The files of the org have reached its storage limit.
+    #[error("the files of the organization have reached its limit of {} MiB", limit >> 20)]
+    StorageFull {
+        /// In bytes.
+        limit: u64,
+    },
     /// The approval can no longer be decided or used.
     #[error(transparent)]
     Approval(#[from] ApprovalError),

@@ -158,9 +158,14 @@ pub struct Store {
     backend: Backend,
     backlog_allowance: Arc<BacklogAllowance>,
     reservation_batchers: Arc<ReservationBatchers>,
+    /// The most bytes of files of an org.
+    storage_limit: u64,
 }
 
 impl Store {
+    /// The most bytes of files that an org may store by default: 10 GiB.
+    pub const DEFAULT_STORAGE_LIMIT: u64 = 10 << 30;
+
     /// Connects to `sqlite:PATH`, `sqlite::memory:` or `postgres://…` without
     /// checking the schema.
     pub fn connect(url: &str) -> Result<Self> {
@@ -168,7 +173,14 @@ impl Store {
             backend: Backend::connect(url)?,
             backlog_allowance: Arc::default(),
             reservation_batchers: Arc::default(),
+            storage_limit: Self::DEFAULT_STORAGE_LIMIT,
         })
+    }
+
+    /// Sets the most bytes of files that an org may store.
+    #[must_use]
+    pub fn with_storage_limit(self, bytes: u64) -> Self {
+        Self { storage_limit: bytes, ..self }
     }
 
     /// Connects and checks that the schema has the version this program needs.
@@ -193,6 +205,20 @@ impl Store {
     #[doc(hidden)]
     pub fn migrate_with(&self, migrations: &'static [Migration]) -> StoreFuture<i64> {
         self.write_all_orgs(move |tx| schema::migrate(tx, migrations))
+    }
+
+    /// Empties the write-ahead log of a SQLite file. Call it after the last write, so that a
+    /// clean exit leaves nothing to recover.
+    pub async fn empty_log(&self) -> Result<()> {
+        match &self.backend {
+            Backend::Sqlite(database) => database.empty_log().await,
+            Backend::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Fails if nothing can be written: the disk is full, or the database is read-only.
+    pub async fn check_writable(&self) -> Result<()> {
+        self.write_all_orgs(schema::probe_writing).await
     }
 
     /// Simulates a full disk on SQLite, or ends the simulation; for tests.

@@ -8,6 +8,7 @@ mod follow;
 mod foreign_requests;
 mod hierarchy;
 mod keys;
+mod limits;
 mod operator;
 mod stream;
 mod threads;
@@ -28,7 +29,8 @@ use ostler_runtime::conversation::receive::team_chats::{
 };
 use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::Clock;
-use ostler_server::{Server, ServerDeps, ThreadOptions};
+use ostler_server::rate_limits::RateRules;
+use ostler_server::{Server, ServerDeps, ServerLimits, ThreadOptions};
 use ostler_store::{NewApiKey, OrgBinding};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -96,6 +98,11 @@ impl Online {
     }
 
     async fn with_threads(scenario: Scenario, threads: ThreadOptions) -> Self {
+        let limits = ServerLimits { rates: RateRules::UNLIMITED, ..ServerLimits::default() };
+        Self::with_limits(scenario, threads, limits).await
+    }
+
+    async fn with_limits(scenario: Scenario, threads: ThreadOptions, limits: ServerLimits) -> Self {
         bind(&scenario, WEBCHAT, Channel::Webchat, "CHAT", "{}").await;
         bind(&scenario, SMS, Channel::Sms, "KEY", r#"{"url": "http://127.0.0.1:9/"}"#).await;
         key(&scenario, ORG, 1, KEY, Role::Operator).await;
@@ -126,7 +133,8 @@ impl Online {
             threads,
             public_url: None,
         })
-        .unwrap();
+        .unwrap()
+        .with_limits(limits);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = watch::channel(false);

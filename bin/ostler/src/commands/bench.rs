@@ -23,6 +23,7 @@ Examples:
   ostler bench bus --amqp amqp://localhost
   ostler bench turn
   ostler bench pipeline --seconds 20
+  ostler bench path
   ostler bench harness
   ostler bench memory
   ostler bench memory --model http://localhost:11434/v1 --model-name llama3
@@ -64,6 +65,9 @@ enum SuiteArg {
     Turn,
     /// Conversations of customers, from the message to the commit
     Pipeline,
+    /// Messages from the webhook to the reply at the gateway over HTTP, also beside an org whose
+    /// gateway hangs or whose customers flood
+    Path,
     /// Turns of interactive harnesses, their start and their memory
     Harness,
     /// Memory of long threads: what is found, length of the prompt; with --model, what it observes
@@ -84,6 +88,7 @@ pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
         SuiteArg::Bus => ostler_bench::Suite::Bus,
         SuiteArg::Turn => ostler_bench::Suite::Turn,
         SuiteArg::Pipeline => ostler_bench::Suite::Pipeline,
+        SuiteArg::Path => ostler_bench::Suite::Path,
         SuiteArg::Harness => ostler_bench::Suite::Harness,
         SuiteArg::Memory => ostler_bench::Suite::Memory,
         SuiteArg::Apply => ostler_bench::Suite::Apply,

@@ -24,7 +24,7 @@ pub(crate) struct Operator {
 impl Operator {
     pub(crate) async fn open(args: &InstallationArgs) -> anyhow::Result<Self> {
         let installation = Installation::find(args)?;
-        let store = Store::open(&installation.database()).await?;
+        let store = installation.open_store().await?;
         Self::new(installation, store)
     }
 

@@ -44,6 +44,7 @@ struct OrgReport {
     workflows: u64,
     signals: u64,
     threads: u64,
+    files: u64,
 }
 
 pub(crate) async fn run(args: &PruneArgs) -> anyhow::Result<()> {
@@ -75,7 +76,7 @@ pub(crate) async fn run(args: &PruneArgs) -> anyhow::Result<()> {
 
 fn report(slug: String, pruned: PruneReport) -> OrgReport {
     let PruneReport { org, days, inbox, outbox, calls, sessions, messages, runs, .. } = pruned;
-    let PruneReport { events, workflows, signals, threads, .. } = pruned;
+    let PruneReport { events, workflows, signals, threads, files, .. } = pruned;
     OrgReport {
         org,
         slug,
@@ -90,6 +91,7 @@ fn report(slug: String, pruned: PruneReport) -> OrgReport {
         workflows,
         signals,
         threads,
+        files,
     }
 }
 
@@ -110,6 +112,7 @@ fn print(reports: &[OrgReport], mode: PruneMode) {
         "workflows",
         "signals",
         "threads",
+        "files",
     ];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(reports.iter().map(|report| {
@@ -124,6 +127,7 @@ fn print(reports: &[OrgReport], mode: PruneMode) {
             report.workflows,
             report.signals,
             report.threads,
+            report.files,
         ];
         let mut cells = vec![report.slug.clone().into(), report.retention_days.to_string().into()];
         cells.extend(counts.map(|count| Cell::from(thousands(count))));

@@ -1,5 +1,6 @@
 //! `ostler worker`: answers conversations and sends replies, without the HTTP API.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
@@ -51,22 +52,34 @@ pub(super) async fn run_app(
     agent_models::warn(&app.store, &app.catalogue).await?;
     match &listener {
         Some((_, address)) => {
-            anstream::println!("serving on http://{address}; press Ctrl-C to stop");
+            announce(format_args!("serving on http://{address}; press Ctrl-C to stop"));
         }
-        None => anstream::println!("working; press Ctrl-C to stop"),
+        None => announce(format_args!("working; press Ctrl-C to stop")),
     }
     let (stop, stopped) = watch::channel(false);
     let signal = async {
         stop_signal().await;
-        anstream::eprintln!("{DIM}finishing work in progress …{DIM:#}");
+        tell(format_args!("{DIM}finishing work in progress; once more stops at once …{DIM:#}"));
         stop.send_replace(true);
-        std::future::pending::<()>().await;
+        stop_signal().await;
     };
     tokio::select! {
         result = app.run(at_once, listener.map(|(listener, _)| listener), stopped) => result,
-        () = signal => Ok(()),
+        // What is cut off is repeated by the next process.
+        () = signal => Err(anyhow::anyhow!("stopped before all work in progress was finished")),
         why = wait_until_replaced(installation) => Err(why),
     }
+}
+
+/// Prints a line on standard output. The work goes on if nobody can read it, for example
+/// because the disk is full.
+fn announce(line: std::fmt::Arguments<'_>) {
+    let _unread = writeln!(anstream::stdout(), "{line}");
+}
+
+/// Prints a line on standard error, like [`announce`].
+fn tell(line: std::fmt::Arguments<'_>) {
+    let _unread = writeln!(anstream::stderr(), "{line}");
 }
 
 /// Waits for Ctrl-C or SIGTERM.

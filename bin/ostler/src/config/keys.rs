@@ -25,7 +25,7 @@ pub(crate) enum VariableForm {
 use VariableForm::{List, Text, Toml};
 
 /// All keys, in the order in which people read them.
-pub(crate) const KEYS: [Key; 14] = [
+pub(crate) const KEYS: [Key; 17] = [
     key("database", DATABASE, Text, Some(super::DEFAULT_DATABASE)),
     key("bus", "OSTLER_BUS_URL", Text, Some("memory:")),
     key("listen", LISTEN, Text, Some(ostler_server::server::ADDRESS)),
@@ -36,7 +36,10 @@ pub(crate) const KEYS: [Key; 14] = [
     key("script", "OSTLER_SCRIPT", Text, None),
     key("lease_timeout_secs", "OSTLER_LEASE_TIMEOUT_SECS", Toml, Some("60")),
     key("local_network", "OSTLER_LOCAL_NETWORK", Toml, Some("false")),
+    key("trusted_proxies", "OSTLER_TRUSTED_PROXIES", List, Some("127.0.0.0/8, ::1")),
+    key("storage_per_org_mib", "OSTLER_STORAGE_PER_ORG_MIB", Toml, Some("10240")),
     key("thread_workspaces", "OSTLER_THREAD_WORKSPACES", Text, None),
+    key("rate_limit", "OSTLER_RATE_LIMIT", Toml, None),
     key("mode", "OSTLER_MODE", Toml, None),
     key("provider", "OSTLER_PROVIDER", Toml, None),
     key("price", "OSTLER_PRICE", Toml, None),

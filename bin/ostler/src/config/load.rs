@@ -6,7 +6,7 @@ use serde::Deserialize as _;
 use toml::{Table, Value};
 
 use super::keys::{KEYS, Key, VariableForm};
-use super::{Config, ConfigError, PriceConfig, ProviderConfig};
+use super::{Config, ConfigError, PriceConfig, ProviderConfig, server_limits};
 
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +85,7 @@ impl Layers<'_> {
             .map_err(|message| ConfigError::new(place("listen"), message))?;
         check_providers(&config.provider)
             .map_err(|message| ConfigError::new(place("provider"), message))?;
+        server_limits(&config).map_err(|(key, message)| ConfigError::new(place(key), message))?;
         check_prices(&config.price).map_err(|message| ConfigError::new(place("price"), message))?;
         Ok(LoadedConfig { config, sources })
     }

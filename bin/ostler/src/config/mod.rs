@@ -7,6 +7,7 @@ pub(crate) mod keys;
 mod load;
 pub(crate) mod redact;
 pub(crate) mod reference;
+mod server_limits;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use error::ConfigError;
 pub(crate) use load::{Layers, LoadedConfig, Source, Sources};
+pub(crate) use server_limits::server_limits;
 
 /// The content of `ostler.toml`. The documentation of its fields is the reference of the
 /// configuration; see `reference`.
@@ -76,12 +78,26 @@ pub(crate) struct Config {
     #[schemars(example = true)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) local_network: bool,
+    /// The proxies in front of the server, as addresses or networks. They are believed what
+    /// they say about the address of a client (`X-Forwarded-For`), by which limits are counted.
+    /// In the variable they are separated by commas.
+    #[schemars(example = ["10.0.0.0/8"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trusted_proxies: Option<Vec<String>>,
+    /// How many MiB of files an org may store.
+    #[schemars(example = 10240)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) storage_per_org_mib: Option<NonZeroU32>,
     /// The folder in which agents of threads work that are opened over HTTP, relative to the
     /// folder of this file. Each user or key of an org has a folder of its own in it. Without
     /// it, these agents have neither files nor commands.
     #[schemars(example = &"workspaces")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) thread_workspaces: Option<PathBuf>,
+    /// Rate limits by whom they are for: `address`, `new_visitor`, `visitor`, `binding`, `key`
+    /// or `org`. `docs/LIMITS.md` has the defaults.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) rate_limit: BTreeMap<String, RateLimitConfig>,
     /// Modes of threads by id: `build`, `plan` and `chat` are shipped and can be changed, others
     /// can be added.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -116,12 +132,27 @@ impl Default for Config {
             script: None,
             lease_timeout_secs: None,
             local_network: false,
+            trusted_proxies: None,
+            storage_per_org_mib: None,
+            rate_limit: BTreeMap::new(),
             thread_workspaces: None,
             mode: BTreeMap::new(),
             provider: Vec::new(),
             price: BTreeMap::new(),
         }
     }
+}
+
+/// A rate limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RateLimitConfig {
+    /// How many requests are accepted in a minute.
+    #[schemars(example = 600)]
+    pub(crate) per_minute: NonZeroU32,
+    /// How many requests are accepted at once.
+    #[schemars(example = 100)]
+    pub(crate) burst: NonZeroU32,
 }
 
 /// A mode of threads.

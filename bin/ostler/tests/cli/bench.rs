@@ -36,6 +36,24 @@ fn the_turn_suite_reports_its_names_and_processor_time() {
 }
 
 #[test]
+fn the_path_suite_measures_each_case() {
+    let report = report("path");
+    let expected = [
+        "path.sqlite.1",
+        "path.sqlite.64",
+        "path.sqlite.bytes_per_turn",
+        "path.sqlite.256",
+        "path.beside.quiet",
+        "path.beside.hanging",
+        "path.beside.flooding",
+    ];
+    assert_eq!(names(&report), expected);
+    let results = report["results"].as_array().expect("a list of results");
+    assert!(results[0]["per_sec"].as_f64().expect("a rate") > 0.0, "{}", results[0]);
+    assert!(results[2]["value"].as_f64().expect("bytes") > 0.0, "{}", results[2]);
+}
+
+#[test]
 fn the_store_suite_reports_its_names_and_limits() {
     let report = report("store");
     assert_eq!(

@@ -49,6 +49,7 @@ mod sandbox;
 mod secrets;
 mod send;
 mod session_view;
+mod shutdown;
 mod subagents;
 mod threads;
 mod tools_explain;

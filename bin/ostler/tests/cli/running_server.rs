@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A server on a free port, which is killed when it is dropped.
 pub(crate) struct RunningServer {
@@ -21,6 +22,26 @@ impl RunningServer {
         let said = output.lines().next().expect("a line").expect("it says where it listens");
         let address = said.split("http://").nth(1).and_then(|rest| rest.split(';').next());
         Self { process, address: address.expect("an address").to_owned() }
+    }
+
+    /// Sends SIGTERM.
+    pub(crate) fn terminate(&self) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        let signal = rustix::process::Signal::TERM;
+        rustix::process::kill_process(pid, signal).expect("it runs");
+    }
+
+    /// Waits until the server ends by itself. Returns whether it ended in success, or `None`
+    /// if it still runs after this time.
+    pub(crate) fn ended_within(&mut self, limit: Duration) -> Option<bool> {
+        let deadline = Instant::now() + limit;
+        while Instant::now() < deadline {
+            if let Some(status) = self.process.try_wait().expect("its status") {
+                return Some(status.success());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        None
     }
 
     /// Kills the server, and returns what it said on standard error.

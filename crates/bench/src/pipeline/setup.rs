@@ -47,16 +47,24 @@ impl ModelChains for SingleModel {
 
 /// An org with one agent.
 #[derive(Clone)]
-pub(super) struct PipelineSetup {
-    worker: Worker,
-    intake: Intake,
+pub(crate) struct PipelineSetup {
+    pub(crate) worker: Worker,
+    pub(crate) intake: Intake,
 }
 
 impl PipelineSetup {
     pub(super) async fn new(url: &str) -> Result<Self, BenchError> {
         let store = Store::connect(url)?;
         store.migrate().await?;
-        create_org(&store).await?;
+        let binding = testkit::binding(BINDING, Channel::Webchat);
+        let settings = "{}".to_owned();
+        let bound = OrgBinding { binding, agent: AGENT, settings, secret: None };
+        create_org(&store, ORG, AGENT, bound).await?;
+        Self::in_store(store)
+    }
+
+    /// Returns a worker and an intake on a store with orgs.
+    pub(crate) fn in_store(store: Store) -> Result<Self, BenchError> {
         let live = RunningTurns::default();
         let mut settings = Settings::default();
         settings.claims.max_per_org = u32::MAX;
@@ -96,10 +104,16 @@ impl PipelineSetup {
     }
 }
 
-async fn create_org(store: &Store) -> Result<(), BenchError> {
-    let org = Org { plan: LicencePlan::Enterprise, ..testkit::org(ORG, "bench") };
-    store.create_org(org).await?;
-    let of = store.org(ORG);
+/// Creates an org with one agent, who may spend as much as it takes.
+pub(crate) async fn create_org(
+    store: &Store,
+    org: OrgId,
+    agent: AgentId,
+    bound: OrgBinding,
+) -> Result<(), BenchError> {
+    let slug = format!("bench-{}", org.as_u128());
+    let of = store.org(org);
+    store.create_org(Org { plan: LicencePlan::Enterprise, ..testkit::org(org, &slug) }).await?;
     let limits = AgentLimits {
         max_messages_per_day: u32::MAX,
         max_cost_per_day: Usd::from_dollars(1_000_000_000),
@@ -109,18 +123,16 @@ async fn create_org(store: &Store) -> Result<(), BenchError> {
         models: Vec::new(),
         autonomy: AutonomyLevel::Autonomous,
         limits,
-        ..testkit::agent(ORG, AGENT, "gia")
+        ..testkit::agent(org, agent, "gia")
     };
     of.save_agent(agent).await?;
-    let binding = testkit::binding(BINDING, Channel::Webchat);
-    let settings = "{}".to_owned();
-    of.save_binding(OrgBinding { binding, agent: AGENT, settings, secret: None }).await?;
+    of.save_binding(bound).await?;
     let (cap, warning) = (Credits::new(u64::from(u32::MAX)), Credits::new(u64::from(u32::MAX)));
     let session_budget = SessionBudget { cap, warning, spent: Credits::ZERO };
     let mut settings = OrgSettings { session_budget, ..OrgSettings::default() };
     // Repeated answers are intended here.
     settings.triggers.policy.similarity_percent = 101;
     let data = serde_json::to_string(&settings).unwrap_or_default();
-    of.create_record(SETTINGS, settings_record(ORG), data).await?;
+    of.create_record(SETTINGS, settings_record(org), data).await?;
     Ok(())
 }

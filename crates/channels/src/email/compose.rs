@@ -43,9 +43,11 @@ impl Email {
             .header("To", Raw::new(to.to_string()))
             .subject(subject)
             .message_id(id.as_str())
-            // Prevents automatic replies to this mail.
-            .header("Auto-Submitted", Raw::new(automatic))
             .body(body(piece, context, files)?);
+        // Prevents automatic replies to what a program wrote.
+        if !context.by_person {
+            mail = mail.header("Auto-Submitted", Raw::new(automatic));
+        }
         if let Some(thread) = &piece.email_thread
             && let Some(latest) = thread.latest_message_id()
         {

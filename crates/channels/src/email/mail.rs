@@ -6,6 +6,7 @@ use ostler_domain::message::MediaType;
 use serde::Deserialize;
 
 use super::authentication::DmarcResult;
+use super::html_text::html_to_text;
 use crate::inbound::{FileSource, InboundPart, RemoteFile};
 
 /// The parts of a mail that are used.
@@ -13,6 +14,8 @@ use crate::inbound::{FileSource, InboundPart, RemoteFile};
 pub(super) struct InboundMail {
     pub(super) from: String,
     pub(super) name: Option<String>,
+    /// Where the sender wants replies, if that is another address.
+    pub(super) reply_to: Option<ReplyAddress>,
     pub(super) subject: String,
     pub(super) text: String,
     pub(super) message_id: Option<String>,
@@ -23,10 +26,18 @@ pub(super) struct InboundMail {
     pub(super) dmarc: DmarcResult,
 }
 
+/// Where replies go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ReplyAddress {
+    pub(super) address: String,
+    pub(super) name: Option<String>,
+}
+
 /// A mail as JSON fields.
 #[derive(Debug, Deserialize)]
 pub(super) struct MailFields {
     from: MailAddress,
+    reply_to: Option<MailAddress>,
     #[serde(default)]
     subject: String,
     text: Option<String>,
@@ -57,12 +68,15 @@ struct MailFile {
 
 impl From<MailFields> for InboundMail {
     fn from(fields: MailFields) -> Self {
-        let html = || fields.html.as_deref().map(mail_parser::decoders::html::html_to_text);
+        let html = || fields.html.as_deref().map(html_to_text);
         let text = fields.text.filter(|text| !text.trim().is_empty());
         let file = |file: MailFile| file_part(file.media_type, file.name, file.content);
         Self {
             from: fields.from.email,
             name: fields.from.name,
+            reply_to: fields
+                .reply_to
+                .map(|MailAddress { email, name }| ReplyAddress { address: email, name }),
             subject: fields.subject,
             text: text.or_else(html).unwrap_or_default(),
             message_id: fields.message_id,
@@ -81,7 +95,15 @@ impl InboundMail {
     pub(super) fn parse(raw: &[u8], authserv_id: Option<&str>) -> Option<Self> {
         let mail = MessageParser::default().parse(raw)?;
         let from = mail.from().and_then(|from| from.first())?;
-        let bodies = (0..mail.text_body_count()).filter_map(|at| mail.body_text(at));
+        let bodies = mail.text_bodies().filter_map(|part| match &part.body {
+            PartType::Text(text) => Some(text.to_string()),
+            PartType::Html(html) => Some(html_to_text(html)),
+            _ => None,
+        });
+        let reply_to = mail.reply_to().and_then(|to| to.first()).and_then(|to| {
+            let (address, name) = (to.address()?.to_owned(), to.name().map(str::to_owned));
+            Some(ReplyAddress { address, name })
+        });
         let ids = |value: &HeaderValue<'_>| match value {
             HeaderValue::Text(id) => vec![id.to_string()],
             HeaderValue::TextList(ids) => ids.iter().map(ToString::to_string).collect(),
@@ -103,6 +125,7 @@ impl InboundMail {
         Some(Self {
             from: from.address()?.to_owned(),
             name: from.name().map(str::to_owned),
+            reply_to,
             subject: mail.subject().unwrap_or_default().to_owned(),
             text: bodies.collect::<Vec<_>>().join("\n\n"),
             message_id: mail.message_id().map(str::to_owned),
@@ -142,6 +165,7 @@ fn is_automatic(mail: &mail_parser::Message<'_>) -> bool {
     let bounced = header("Return-Path") == "<>";
     (!submitted.is_empty() && !submitted.starts_with("no"))
         || ["bulk", "junk", "list", "auto_reply"].contains(&precedence.as_str())
+        || !header("List-Id").is_empty()
         || !header("X-Autoreply").is_empty()
         || !header("X-Autorespond").is_empty()
         || bounced

@@ -3,6 +3,7 @@
 mod address;
 mod authentication;
 mod compose;
+mod html_text;
 mod mail;
 mod quote;
 mod receive;
@@ -45,8 +46,9 @@ struct Settings {
     /// mails. It has to remove headers of others that carry this name.
     #[serde(default)]
     authserv_id: Option<String>,
+    /// By default the message is sent again: receivers recognize a repeat by its id.
     #[serde(default)]
-    when_unknown: UnknownOutcomePolicy,
+    when_unknown: Option<UnknownOutcomePolicy>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -136,7 +138,7 @@ impl Email {
         };
         let inbound_keys = settings.inbound_secret.as_ref().map(keys).transpose()?;
         let subject = settings.subject.unwrap_or_else(|| format!("A message from {name}"));
-        let unknown_outcome = settings.when_unknown;
+        let unknown_outcome = settings.when_unknown.unwrap_or(UnknownOutcomePolicy::Resend);
         Ok(Self {
             limits,
             network,

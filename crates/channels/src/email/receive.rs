@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use ostler_domain::channel::Channel;
-use ostler_domain::contact::normalize_identifier;
+use ostler_domain::contact::{SenderProof, normalize_identifier};
 use ostler_domain::session::key::Peer;
 use ostler_domain::time::Timestamp;
 use serde::Deserialize;
@@ -14,8 +14,9 @@ use crate::email_thread::EmailThread;
 use crate::encoding::base64_decode;
 use crate::error::ReceiveError;
 use crate::inbound::{
-    IgnoreReason, InboundContent, InboundMessage, ReceiveOutcome, Sender, text_part,
+    IgnoreReason, InboundContent, InboundMessage, InboundPart, ReceiveOutcome, Sender, text_part,
 };
+use crate::signature::SigningKeys;
 
 /// The body of a request: a whole mail in base 64, or its fields.
 #[derive(Debug, Deserialize)]
@@ -28,6 +29,20 @@ struct Payload {
 }
 
 impl Email {
+    /// Checks that a request is signed, and now.
+    pub(crate) fn check_headers(
+        &self,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Result<(), ReceiveError> {
+        self.inbound_keys()?.check_headers(headers, now)
+    }
+
+    fn inbound_keys(&self) -> Result<&SigningKeys, ReceiveError> {
+        let disabled = ReceiveError::InboundDisabled("set `inbound_secret` to receive mail");
+        self.inbound_keys.as_ref().ok_or(disabled)
+    }
+
     /// Verifies and parses an inbound mail.
     pub(crate) fn receive(
         &self,
@@ -35,8 +50,7 @@ impl Email {
         body: &[u8],
         now: Timestamp,
     ) -> Result<ReceiveOutcome, ReceiveError> {
-        let disabled = ReceiveError::InboundDisabled("set `inbound_secret` to receive mail");
-        let verified = self.inbound_keys.as_ref().ok_or(disabled)?.verify(headers, body, now)?;
+        let verified = self.inbound_keys()?.verify(headers, body, now)?;
         let payload: Payload = serde_json::from_slice(body)
             .map_err(|error| ReceiveError::BadBody(error.to_string()))?;
         self.convert(verified.id, self.parse_mail(payload)?)
@@ -61,13 +75,21 @@ impl Email {
         if mail.automatic || from.starts_with("mailer-daemon@") {
             return ignored(IgnoreReason::AutoReply);
         }
-        let text = text_part(quote::strip_quoted_text(&mail.text));
-        // A mail may consist of its subject only.
-        let text = text.or_else(|| text_part(&mail.subject).filter(|_| mail.files.is_empty()));
+        let text = text_with_subject(&mail);
         let parts: Vec<_> = text.into_iter().chain(mail.files).collect();
         if parts.is_empty() {
             return ignored(IgnoreReason::Empty);
         }
+        // Replies go where the sender wants them. What was proven about the sender says nothing
+        // about that address.
+        let answer_to = mail.reply_to.and_then(|to| {
+            let address = normalize_identifier(&Channel::Email, &to.address)?;
+            (address.contains('@') && address != from).then_some((address, to.name))
+        });
+        let (customer, name, proof) = match answer_to {
+            Some((address, name)) => (address, name.or(mail.name), SenderProof::Unproven),
+            None => (from.clone(), mail.name, mail.dmarc.proof()),
+        };
         let thread =
             EmailThread::with_message(&mail.subject, mail.references, mail.message_id.as_deref());
         let message_id = mail.message_id.map(|id| id.trim_matches(['<', '>', ' ']).to_owned());
@@ -78,13 +100,8 @@ impl Email {
                 Some(id) if !id.is_empty() => format!("{from} {id}"),
                 _ => delivery_id,
             },
-            peer: Peer::Person(from.clone()),
-            from: Sender {
-                identifier: from,
-                name: mail.name,
-                locale: None,
-                proof: mail.dmarc.proof(),
-            },
+            peer: Peer::Person(customer.clone()),
+            from: Sender { identifier: customer, name, locale: None, proof },
             message_id,
             reply_to: mail.in_reply_to.map(|id| id.trim_matches(['<', '>', ' ']).to_owned()),
             email_thread: Some(thread),
@@ -112,6 +129,21 @@ impl Email {
     }
 }
 
+/// Returns the text of a mail without quotations. The first mail of a thread begins with the
+/// subject, which customers use as a part of the message; a reply repeats that of the thread.
+fn text_with_subject(mail: &InboundMail) -> Option<InboundPart> {
+    let text = quote::strip_quoted_text(&mail.text);
+    let subject = mail.subject.trim();
+    let is_first = mail.in_reply_to.is_none() && mail.references.is_empty();
+    match (subject, text.as_str()) {
+        // A mail may consist of its subject only.
+        (subject, "") => text_part(subject).filter(|_| mail.files.is_empty() || is_first),
+        ("", text) => text_part(text),
+        (subject, text) if is_first => text_part(&format!("Subject: {subject}\n\n{text}")),
+        (_, text) => text_part(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Email, Payload};
@@ -121,6 +153,7 @@ mod tests {
         FileSource, IgnoreReason, InboundContent, InboundMessage, InboundPart, ReceiveOutcome,
     };
     use crate::network::NetworkAccess;
+    use ostler_domain::contact::SenderProof;
     use ostler_domain::session::key::Peer;
     use proptest::prelude::{Just, prop, prop_oneof, proptest};
     use serde_json::{Value, json};
@@ -188,7 +221,7 @@ mod tests {
             "attachments": [{"media_type": "text/plain", "name": "a.txt", "content": "aGk="}],
         }));
         let InboundContent::Message(parts) = message.content else { panic!() };
-        assert_eq!(parts[0], InboundPart::Text("Ciao tutti".into()));
+        assert_eq!(parts[0], InboundPart::Text("Subject: Pizza\n\nCiao tutti".into()));
         assert!(matches!(&parts[1], InboundPart::File(file) if file.size == Some(2)));
         let bare = inbound(json!({"from": {"email": "a@x"}, "subject": "Call me"}));
         assert_eq!(
@@ -196,6 +229,54 @@ mod tests {
             InboundContent::Message(vec![InboundPart::Text("Call me".into())])
         );
         assert_eq!(bare.id, "delivery");
+    }
+
+    /// The agent reads the subject once: it is a part of the first mail of a thread.
+    #[test]
+    fn the_subject_comes_with_the_first_mail_of_a_thread() {
+        let check = |payload: Value, expected: &str| {
+            let InboundContent::Message(parts) = inbound(payload).content else { panic!() };
+            assert_eq!(parts[0], InboundPart::Text(expected.into()));
+        };
+        let from = json!({"email": "a@x"});
+        check(
+            json!({"from": from, "subject": "Order 7", "text": "late"}),
+            "Subject: Order 7\n\nlate",
+        );
+        check(
+            json!({"from": from, "subject": "Re: Order 7", "text": "late", "in_reply_to": "<1@x>"}),
+            "late",
+        );
+        check(json!({"from": from, "subject": "", "text": "late"}), "late");
+        check(json!({"from": from, "subject": "Call me"}), "Call me");
+        check(
+            json!({"from": from, "html": "<table><tr><td>Order</td><td>1234</td></tr></table>"}),
+            "Order | 1234",
+        );
+    }
+
+    /// S08: replies go to `Reply-To`, and the proof of the sender does not cover that address.
+    #[test]
+    fn s08_replies_go_to_reply_to_which_is_not_proven() {
+        let mail = |reply_to: &str| {
+            let raw =
+                raw(&format!("From: Shop <form@x>\nReply-To: {reply_to}\nSubject: s\n\nhi\n"));
+            json!({"raw": raw["raw"], "dmarc": "pass"})
+        };
+        let other = inbound(mail("Rosa <Rosa@example.com>"));
+        assert_eq!(other.peer, Peer::Person("rosa@example.com".into()));
+        assert_eq!(other.from.identifier, "rosa@example.com");
+        assert_eq!(other.from.name.as_deref(), Some("Rosa"));
+        assert_eq!(other.from.proof, SenderProof::Unproven);
+        let same = inbound(mail("FORM@x"));
+        assert_eq!(
+            (same.peer, same.from.proof),
+            (Peer::Person("form@x".into()), SenderProof::Proven)
+        );
+        let fields = inbound(
+            json!({"from": {"email": "form@x"}, "reply_to": {"email": "b@x"}, "text": "hi"}),
+        );
+        assert_eq!(fields.peer, Peer::Person("b@x".into()));
     }
 
     #[test]
@@ -206,6 +287,7 @@ mod tests {
         let mail = |header: &str| raw(&format!("From: a@x\n{header}\nSubject: s\n\nhi\n"));
         check(mail("Auto-Submitted: auto-replied"), IgnoreReason::AutoReply);
         check(mail("Precedence: bulk"), IgnoreReason::AutoReply);
+        check(mail("List-Id: <news.x>"), IgnoreReason::AutoReply);
         check(mail("Return-Path: <>"), IgnoreReason::AutoReply);
         check(raw("From: MAILER-DAEMON@x\n\nno\n"), IgnoreReason::AutoReply);
         check(raw("From: Ciao@Bella.example\n\nme\n"), IgnoreReason::OwnMessage);
@@ -231,6 +313,23 @@ mod tests {
         let head = "From: a@x\nSubject: s\nContent-Type: multipart/mixed; boundary=b\n\n";
         let message = inbound(raw(&format!("{head}{part}")));
         assert_eq!(message.from.identifier, "a@x");
+    }
+
+    /// S04: deep nesting is refused or ignored, and exhausts no stack.
+    #[test]
+    fn s04_deep_nesting_does_no_harm() {
+        let deep = |open: &str, close: &str| {
+            let nested = format!("{}{}", open.repeat(100_000), close.repeat(100_000));
+            format!(r#"{{"from": {{"email": "a@x"}}, "text": "hi", "more": {nested}}}"#)
+        };
+        for json in [deep("[", "]"), deep(r#"{"a":"#, "}").replace(":}", ":1}")] {
+            assert!(serde_json::from_str::<Payload>(&json).is_err());
+        }
+        let inner = "Content-Type: message/rfc822\n\n".repeat(5_000);
+        let parts = "Content-Type: multipart/mixed; boundary=b\n\n--b\n".repeat(5_000);
+        for body in [inner, parts] {
+            let _any = receive(raw(&format!("From: a@x\nSubject: s\n{body}\nhi\n")));
+        }
     }
 
     proptest! {

@@ -137,8 +137,12 @@ mod tests {
             reply_to: Some("5".into()),
             email_thread: None,
         };
-        let context =
-            SendContext { idempotency_key: "k", plain_text: false, possible_duplicate: false };
+        let context = SendContext {
+            idempotency_key: "k",
+            plain_text: false,
+            possible_duplicate: false,
+            by_person: false,
+        };
         let keyboard = json!({"inline_keyboard": [[
             {"text": "Take over", "callback_data": "take:esc_1"},
             {"text": "Open", "url": "https://x.it"},

@@ -33,12 +33,8 @@ impl Telegram {
         self.call_method("deleteWebhook", &json!({})).await.map(drop)
     }
 
-    /// Verifies and parses an update.
-    pub(crate) fn receive(
-        &self,
-        headers: &HeaderMap,
-        body: &[u8],
-    ) -> Result<ReceiveOutcome, ReceiveError> {
+    /// Checks the secret of the webhook.
+    pub(crate) fn check_headers(&self, headers: &HeaderMap) -> Result<(), ReceiveError> {
         let given = headers.get(SECRET_HEADER).ok_or(ReceiveError::Unsigned(SECRET_HEADER))?;
         // Signatures are compared instead of the texts, for constant time.
         let expected =
@@ -46,6 +42,16 @@ impl Telegram {
         if !signature::verify_for(&self.token, "compare", given.as_bytes(), &expected) {
             return Err(ReceiveError::BadSignature);
         }
+        Ok(())
+    }
+
+    /// Verifies and parses an update.
+    pub(crate) fn receive(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<ReceiveOutcome, ReceiveError> {
+        self.check_headers(headers)?;
         let update: Value = serde_json::from_slice(body)
             .map_err(|error| ReceiveError::BadBody(format!("it is not JSON: {error}")))?;
         if !update["update_id"].is_i64() {

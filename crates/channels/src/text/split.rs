@@ -133,6 +133,41 @@ fn skipped_whitespace(before: &str, rest: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    /// Returns whether four times the text takes at most six times as long. A busy machine may
+    /// slow one measurement down, but not every one.
+    fn is_linear(part: &str, work: &dyn Fn(&str)) -> bool {
+        let time = |bytes: usize| {
+            let text = part.repeat(bytes / part.len());
+            let run = || {
+                let started = std::time::Instant::now();
+                work(&text);
+                started.elapsed()
+            };
+            (0..2).map(|_| run()).min().unwrap_or_default()
+        };
+        let slack = std::time::Duration::from_millis(5);
+        (0..6).any(|_| {
+            let (small, large) = (time(64 * 1024), time(256 * 1024));
+            large < small * 6 + slack
+        })
+    }
+
+    /// S05: reading, rendering and splitting Markdown takes linear time.
+    #[test]
+    fn s05_markdown_takes_linear_time() {
+        let work = |text: &str| {
+            let rich = crate::text::RichText::from_markdown(text);
+            std::hint::black_box(rich.to_html(crate::text::HtmlDialect::Telegram));
+            std::hint::black_box(
+                rich.split(super::LengthLimit { unit: super::LengthUnit::Utf16, max: 4096 }),
+            );
+        };
+        for part in ["*a ", "[a](", "> ", "- a\n", "`", "a b\n\n", "|a|b|\n", "![", "<b>", "**a** "]
+        {
+            assert!(is_linear(part, &work), "{part:?}");
+        }
+    }
+
     use super::{LengthLimit, LengthUnit};
     use crate::text::{HtmlDialect, RichText};
     use proptest::prelude::{any, prop, prop_oneof, proptest};

@@ -21,6 +21,17 @@ const MAX_TEXT_CHARS: usize = 16_000;
 const MAX_FILES: usize = 10;
 
 impl Webchat {
+    /// Returns the visitor whose token a request has.
+    pub(crate) fn visitor_of(
+        &self,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Result<Visitor, ReceiveError> {
+        let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token = header.and_then(|value| value.strip_prefix("Bearer "));
+        self.verify_token(token.ok_or(ReceiveError::Unsigned("authorization"))?, now)
+    }
+
     /// Verifies the visitor's token and parses the message.
     pub(crate) fn receive(
         &self,
@@ -28,10 +39,7 @@ impl Webchat {
         body: &[u8],
         now: Timestamp,
     ) -> Result<ReceiveOutcome, ReceiveError> {
-        let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let token = header.and_then(|value| value.strip_prefix("Bearer "));
-        let visitor =
-            self.verify_token(token.ok_or(ReceiveError::Unsigned("authorization"))?, now)?;
+        let visitor = self.visitor_of(headers, now)?;
         let message: VisitorMessage = serde_json::from_slice(body)
             .map_err(|error| ReceiveError::BadBody(error.to_string()))?;
         convert(visitor, message)

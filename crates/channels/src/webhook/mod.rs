@@ -37,8 +37,9 @@ struct Settings {
     /// Origins from which files may be fetched, besides that of `url`.
     #[serde(default)]
     file_origins: Vec<String>,
+    /// By default the message is sent again: receivers recognize a repeat by its id.
     #[serde(default)]
-    when_unknown: UnknownOutcomePolicy,
+    when_unknown: Option<UnknownOutcomePolicy>,
     /// Whether the gateway vouches for the senders it names. The sender of a text message can
     /// be forged, so there it does not by default.
     #[serde(default)]
@@ -107,7 +108,7 @@ impl Webhook {
         };
         let layout =
             PieceLayout { markup, max_length, files: FilePlacement::Separate, buttons: true };
-        let unknown_outcome = settings.when_unknown;
+        let unknown_outcome = settings.when_unknown.unwrap_or(UnknownOutcomePolicy::Resend);
         let vouches = settings.proven_senders.unwrap_or(channel != Channel::Sms);
         let senders = if vouches { SenderProof::Proven } else { SenderProof::Unproven };
         Ok(Self { http, channel, url, layout, file_origins, keys, senders, unknown_outcome })

@@ -70,6 +70,15 @@ impl PayloadAttachment {
 }
 
 impl Webhook {
+    /// Checks that a request is signed, and now.
+    pub(crate) fn check_headers(
+        &self,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Result<(), ReceiveError> {
+        self.keys.check_headers(headers, now)
+    }
+
     /// Verifies and parses a request of the gateway.
     pub(crate) fn receive(
         &self,

@@ -32,6 +32,7 @@ async fn deliver(
             idempotency_key: "out_1",
             plain_text: attempt.plain,
             possible_duplicate: false,
+            by_person: false,
         };
         let outcome =
             with_timeout(connection.send(&piece, context, &FileContents::new(), NOW)).await;
@@ -109,8 +110,12 @@ async fn c16_a_long_message_is_sent_in_pieces_with_buttons_on_the_last() {
     let buttons = vec![vec![Button::press("Yes", "yes").unwrap()]];
     let pieces = bot.pieces(&OutboundMessage { buttons, ..message("7", &text) });
     for piece in &pieces {
-        let context =
-            SendContext { idempotency_key: "out_1", plain_text: false, possible_duplicate: false };
+        let context = SendContext {
+            idempotency_key: "out_1",
+            plain_text: false,
+            possible_duplicate: false,
+            by_person: false,
+        };
         let outcome = with_timeout(bot.send(piece, context, &FileContents::new(), NOW)).await;
         assert!(matches!(outcome, SendOutcome::Delivered { .. }));
     }

@@ -55,16 +55,20 @@ fn errors_explain_the_problem_without_quoting_the_secret() {
 
 #[test]
 fn z09_the_unknown_outcome_policy_is_a_setting_of_the_binding() {
-    let check = |channel: &str, mut settings: Value, secret: &str| {
+    use UnknownOutcomePolicy::{AskPerson, Resend};
+    let check = |channel: &str, mut settings: Value, secret: &str, default| {
         let policy = open(channel, &settings, secret).unknown_outcome_policy();
-        assert_eq!(policy, UnknownOutcomePolicy::AskPerson, "{channel}");
-        settings["when_unknown"] = "resend".into();
-        let policy = open(channel, &settings, secret).unknown_outcome_policy();
-        assert_eq!(policy, UnknownOutcomePolicy::Resend, "{channel}");
+        assert_eq!(policy, default, "{channel}");
+        for (name, expected) in [("resend", Resend), ("ask_person", AskPerson)] {
+            settings["when_unknown"] = name.into();
+            let policy = open(channel, &settings, secret).unknown_outcome_policy();
+            assert_eq!(policy, expected, "{channel}");
+        }
     };
-    check("telegram", json!({}), "1:a");
-    check("sms", json!({"url": "https://gateway.example"}), KEY);
-    check("email", json!({"from": "a@x.it", "smtp": {"host": "x.it"}}), "p");
+    check("telegram", json!({}), "1:a", AskPerson);
+    // Their receivers recognize a repeat by its id.
+    check("sms", json!({"url": "https://gateway.example"}), KEY, Resend);
+    check("email", json!({"from": "a@x.it", "smtp": {"host": "x.it"}}), "p", Resend);
 }
 
 /// A rotated secret takes effect at the next use.

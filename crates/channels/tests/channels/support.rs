@@ -22,8 +22,12 @@ use serde_json::Value;
 use crate::real_servers::with_timeout;
 
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-pub(crate) const SEND: SendContext<'static> =
-    SendContext { idempotency_key: "out_1", plain_text: false, possible_duplicate: false };
+pub(crate) const SEND: SendContext<'static> = SendContext {
+    idempotency_key: "out_1",
+    plain_text: false,
+    possible_duplicate: false,
+    by_person: false,
+};
 
 /// Returns a binding with a secret in `env:SECRET`.
 pub(crate) fn config(channel: &str, settings: &Value) -> BindingConfig {

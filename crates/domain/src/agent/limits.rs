@@ -24,6 +24,18 @@ impl AgentLimits {
         Self { max_messages_per_day: 1000, max_cost_per_day: Usd::from_dollars(50) };
 }
 
+/// Messages that one conversation may always use of an agent's day.
+const MIN_CONVERSATION_MESSAGES: u32 = 10;
+
+impl AgentLimits {
+    /// Returns how many messages of one conversation may be answered in a day: a quarter of
+    /// all, so that one visitor cannot use up what is meant for everybody.
+    pub fn max_messages_per_conversation(self) -> u32 {
+        let all = self.max_messages_per_day;
+        all.min(MIN_CONVERSATION_MESSAGES.max(all / 4))
+    }
+}
+
 impl Default for AgentLimits {
     fn default() -> Self {
         Self::ORG
@@ -68,6 +80,8 @@ impl DailyUsage {
 #[serde(rename_all = "snake_case")]
 pub enum DailyLimit {
     Messages,
+    /// The messages of this conversation.
+    ConversationMessages,
     Cost,
 }
 
@@ -86,17 +100,21 @@ pub enum RateLimitDecision {
     },
 }
 
-/// Checks whether one more message may be answered now. `notified_on` is the day on
-/// which this customer was last told about a limit.
+/// Checks whether one more message may be answered now. `in_conversation` is the number of
+/// messages of this conversation that were answered today, `notified_on` the day on which this
+/// customer was last told about a limit.
 pub fn check(
     limits: AgentLimits,
     counters: DailyUsage,
+    in_conversation: u32,
     notified_on: Option<UtcDay>,
     now: Timestamp,
 ) -> RateLimitDecision {
     let today = counters.current(now);
     let reached = if today.messages >= limits.max_messages_per_day {
         DailyLimit::Messages
+    } else if in_conversation >= limits.max_messages_per_conversation() {
+        DailyLimit::ConversationMessages
     } else if today.cost >= limits.max_cost_per_day {
         DailyLimit::Cost
     } else {
@@ -141,15 +159,31 @@ mod tests {
             (counters(100, 500), limited(DailyLimit::Messages)),
         ];
         for (counters, expected) in table {
-            assert_eq!(check(AgentLimits::ORG, counters, None, NOON), expected, "{counters:?}");
+            assert_eq!(check(AgentLimits::ORG, counters, 0, None, NOON), expected, "{counters:?}");
         }
+    }
+
+    /// S06: one conversation gets a quarter of an agent's day and at least ten messages.
+    #[test]
+    fn s06_one_conversation_cannot_use_up_the_day_of_an_agent() {
+        for (all, expected) in [(1, 1), (10, 10), (30, 10), (100, 25), (1000, 250)] {
+            let limits = AgentLimits { max_messages_per_day: all, ..AgentLimits::ORG };
+            assert_eq!(limits.max_messages_per_conversation(), expected, "{all}");
+        }
+        let reached = |used| match check(AgentLimits::ORG, counters(used, 0), used, None, NOON) {
+            RateLimitDecision::Pass => None,
+            RateLimitDecision::Limited { reached, .. } => Some(reached),
+        };
+        assert_eq!(reached(24), None);
+        assert_eq!(reached(25), Some(DailyLimit::ConversationMessages));
+        assert_eq!(reached(100), Some(DailyLimit::Messages));
     }
 
     /// A08: each customer is told once per window.
     #[test]
     fn a08_each_customer_is_notified_once_per_day() {
         let notifies = |notified_on| {
-            let decision = check(AgentLimits::ORG, counters(100, 0), notified_on, NOON);
+            let decision = check(AgentLimits::ORG, counters(100, 0), 0, notified_on, NOON);
             let RateLimitDecision::Limited { notify_customer, .. } = decision else {
                 panic!("the limit is reached");
             };
@@ -160,6 +194,7 @@ mod tests {
         let next_day = check(
             AgentLimits::ORG,
             DailyUsage { day: NOON.utc_day().next(), ..counters(100, 0) },
+            0,
             Some(NOON.utc_day()),
             NOON + Duration::from_secs(86_400),
         );
@@ -176,11 +211,11 @@ mod tests {
         let fresh = DailyUsage { day: tomorrow.utc_day(), ..counters(1, 1) };
         assert_eq!(counters(100, 500).after_message(cent, tomorrow), fresh);
         assert_eq!(
-            check(AgentLimits::ORG, counters(100, 500), None, tomorrow),
+            check(AgentLimits::ORG, counters(100, 500), 0, None, tomorrow),
             RateLimitDecision::Pass
         );
         let full = DailyUsage { day: tomorrow.utc_day(), ..counters(100, 0) };
-        assert_ne!(check(AgentLimits::ORG, full, None, NOON), RateLimitDecision::Pass);
+        assert_ne!(check(AgentLimits::ORG, full, 0, None, NOON), RateLimitDecision::Pass);
         assert_eq!(full.after_message(cent, NOON).messages, 101);
     }
 
@@ -191,8 +226,8 @@ mod tests {
         let mut agent = testing::agent("quinn", Subtype::System);
         (agent.limits, agent.protection) = (strict, Protection::Protected);
         let limits = effective_limits(&agent, AgentLimits::PLATFORM);
-        assert_eq!(check(limits, counters(999, 4999), None, NOON), RateLimitDecision::Pass);
-        assert_ne!(check(limits, counters(1000, 0), None, NOON), RateLimitDecision::Pass);
+        assert_eq!(check(limits, counters(999, 4999), 0, None, NOON), RateLimitDecision::Pass);
+        assert_ne!(check(limits, counters(1000, 0), 0, None, NOON), RateLimitDecision::Pass);
         agent.protection = Protection::Open;
         assert_eq!(effective_limits(&agent, AgentLimits::PLATFORM), strict);
     }

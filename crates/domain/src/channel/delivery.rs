@@ -40,8 +40,8 @@ pub enum FailedSendAction {
     RetryAfter(Duration),
     /// Send again at once, as plain text.
     RetryAsPlainText,
-    /// Send again at once, marked as a possible duplicate.
-    RetryMarkedDuplicate,
+    /// Send again after a wait, marked as a possible duplicate.
+    RetryMarkedDuplicate(Duration),
     /// Keep the message as `outcome_unknown` for an operator.
     UnknownOutcome,
     /// Keep the message as a dead letter.
@@ -76,7 +76,7 @@ pub fn next_action(
         SendFailure::Formatting | SendFailure::Permanent => FailedSendAction::DeadLetter,
         SendFailure::Ambiguous => match on_unknown {
             UnknownOutcomePolicy::AskPerson => FailedSendAction::UnknownOutcome,
-            UnknownOutcomePolicy::Resend => retry(None, |_| FailedSendAction::RetryMarkedDuplicate),
+            UnknownOutcomePolicy::Resend => retry(None, FailedSendAction::RetryMarkedDuplicate),
         },
     }
 }
@@ -112,7 +112,7 @@ mod tests {
                 1,
                 false,
                 UnknownOutcomePolicy::Resend,
-                FailedSendAction::RetryMarkedDuplicate,
+                FailedSendAction::RetryMarkedDuplicate(Duration::from_millis(400)),
             ),
             (
                 SendFailure::Ambiguous,

@@ -2,6 +2,7 @@
 //! reasonable time.
 
 use ostler_domain::human::phrases::{PhraseList, contains_phrase, normalized_words};
+use ostler_domain::human::triggers::{TriggerSettings, is_uncertain};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -200,5 +201,39 @@ fn g49_lists_with_very_many_alternatives_terminate() {
         let list = PhraseList::parse(&(parts + "b"));
         assert!(!list.matches(&text), "{name}");
         assert!(list.matches(&(text + "b")), "{name}, with the word that was missing");
+    }
+}
+
+/// Returns whether four times the text takes at most six times as long. A busy machine may
+/// slow one measurement down, but not every one.
+fn is_linear(part: &str, work: &dyn Fn(&str)) -> bool {
+    let time = |bytes: usize| {
+        let text = part.repeat(bytes / part.len());
+        let run = || {
+            let started = std::time::Instant::now();
+            work(&text);
+            started.elapsed()
+        };
+        (0..2).map(|_| run()).min().unwrap_or_default()
+    };
+    let slack = std::time::Duration::from_millis(5);
+    (0..6).any(|_| {
+        let (small, large) = (time(64 * 1024), time(256 * 1024));
+        large < small * 6 + slack
+    })
+}
+
+/// S05: looking for the shipped trigger phrases takes linear time.
+#[test]
+fn s05_looking_for_phrases_takes_linear_time() {
+    let settings = TriggerSettings::default();
+    let work = |text: &str| {
+        std::hint::black_box(is_uncertain(text, &settings));
+        std::hint::black_box(settings.asks_for_human.matches(text));
+        std::hint::black_box(settings.negative.matches(text));
+        std::hint::black_box(contains_phrase(text, "speak ... human"));
+    };
+    for part in ["a ", "speak to ", "i want to ", "'", "é", "not ", "talk to a talk to "] {
+        assert!(is_linear(part, &work), "{part:?}");
     }
 }

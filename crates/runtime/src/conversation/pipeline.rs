@@ -209,7 +209,7 @@ fn finish_turn(
     finished: FinishedTurn,
 ) -> NextAction {
     let next = steps::messages::run(context, run, agent, finished);
-    steps::stats::run(run);
+    steps::stats::run(run, context.lease.conversation());
     next
 }
 

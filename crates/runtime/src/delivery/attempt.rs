@@ -235,10 +235,10 @@ impl DeliveryWorker {
                     return Err(OutboxDelivery::RetryAfter(wait));
                 }
                 FailedSendAction::RetryAsPlainText => row.progress.plain_text = true,
-                FailedSendAction::RetryMarkedDuplicate => {
+                FailedSendAction::RetryMarkedDuplicate(wait) => {
                     row.progress.failed_attempts += 1;
                     row.progress.may_have_arrived = true;
-                    self.store_progress(row).await?;
+                    return Err(OutboxDelivery::RetryAfter(wait));
                 }
                 FailedSendAction::UnknownOutcome => return Err(OutboxDelivery::Unknown(why)),
                 FailedSendAction::DeadLetter => {
@@ -262,6 +262,7 @@ impl DeliveryWorker {
             idempotency_key: &key,
             plain_text: plain,
             possible_duplicate: row.progress.may_have_arrived,
+            by_person: row.author == Author::Human,
         };
         crate::faults::point("during_delivery");
         let sent = route.connection.send(piece, how, route.files, self.clock.now());

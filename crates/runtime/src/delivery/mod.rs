@@ -7,12 +7,13 @@
 //! A worker claims one entry at a time, for as long as one piece of the message may take.
 //! How far the message got is stored between the pieces, so that no piece is sent twice and
 //! none goes out after a takeover. A provider that asks for a pause gets it for the whole
-//! binding. An entry whose sender never reports has an unknown outcome, and is not repeated
-//! unless a person or the binding's settings say so.
+//! binding. An entry whose sender never reports is sent again with the same id where the
+//! receiver recognizes a repeat; elsewhere its outcome is unknown, and a person decides.
 //!
 //! | module | what it owns |
 //! |---|---|
 //! | [`worker`] | the workers that claim entries, and the sweep for entries nobody reported on |
+//! | `unreported` | sends whose worker died before it reported |
 //! | `attempt` | one claimed entry, up to its delivery result |
 //! | `bus` | replies to requests from the bus |
 //! | `dead_letter` | what is retried automatically, and what is abandoned |
@@ -26,6 +27,7 @@ mod dead_letter;
 mod message;
 pub mod notices;
 pub mod typing;
+mod unreported;
 pub mod worker;
 
 pub use notices::NoticeDispatcher;

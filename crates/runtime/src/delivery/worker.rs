@@ -2,7 +2,7 @@
 //! sends many at a time.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ostler_channels::Channels;
 use ostler_domain::retry::RetryPolicy;
@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::notices::NoticeDispatcher;
+use super::unreported::Settled;
 use crate::agents::AgentRuntimes;
 use crate::deps::Clock;
 use crate::inbox::Doorbell;
@@ -31,6 +32,8 @@ pub struct DeliveryOptions {
     pub poll_interval: Duration,
     /// How often due dead letters and unreported entries are looked for.
     pub sweep_interval: Duration,
+    /// For how long a stopped worker still claims messages.
+    pub drain_timeout: Duration,
     /// How often and when a dead letter is retried automatically.
     pub dead_letter_retries: RetryPolicy,
 }
@@ -42,6 +45,7 @@ impl Default for DeliveryOptions {
             max_per_binding: 8,
             poll_interval: Duration::from_millis(500),
             sweep_interval: Duration::from_secs(5),
+            drain_timeout: Duration::from_secs(10),
             dead_letter_retries: RetryPolicy::DEAD_LETTER,
         }
     }
@@ -71,6 +75,8 @@ pub struct DeliveryWorker {
 pub struct DeliverySweep {
     /// Messages whose outcome is unknown now.
     pub unknown: u64,
+    /// Messages that are sent again, because their sender did not report.
+    pub repeated: u64,
     /// Dead letters that are retried.
     pub revived: u64,
 }
@@ -96,8 +102,8 @@ impl DeliveryWorker {
         self
     }
 
-    /// Sends up to `concurrency` messages at once until it is stopped; then finishes those in
-    /// progress.
+    /// Sends up to `concurrency` messages at once until it is stopped; then sends what is due,
+    /// for [`DeliveryOptions::drain_timeout`] at most, and finishes the sends in progress.
     pub async fn run(&self, concurrency: usize, mut stop: watch::Receiver<bool>) {
         let (worker, stopped) = (self.clone(), stop.clone());
         let sweeper = tokio::spawn(async move { worker.sweep_periodically(stopped).await });
@@ -122,9 +128,28 @@ impl DeliveryWorker {
                 changed = stop.changed() => if changed.is_err() { break },
             }
         }
+        self.drain(concurrency, &mut sends).await;
         while sends.join_next().await.is_some() {}
         let _ = sweeper.await;
         let _ = notifier.await;
+    }
+
+    /// Sends what is due when the worker stops: replies of the last turns.
+    async fn drain(&self, concurrency: usize, sends: &mut JoinSet<()>) {
+        let deadline = Instant::now() + self.options.drain_timeout;
+        while Instant::now() < deadline {
+            let free = concurrency.max(1).saturating_sub(sends.len());
+            let claimed = self.claim(free.min(MAX_CLAIM)).await;
+            if claimed.is_empty() && sends.is_empty() {
+                return;
+            }
+            for entry in claimed {
+                let worker = self.clone();
+                sends.spawn(async move { worker.deliver(entry).await });
+            }
+            // A reply may wait for the one before it.
+            let _ = tokio::time::timeout_at(deadline.into(), sends.join_next()).await;
+        }
     }
 
     /// Claims due messages; none if the store fails.
@@ -197,16 +222,17 @@ impl DeliveryWorker {
         Ok(true)
     }
 
-    /// Marks messages whose sender never reported as unknown, and retries due dead letters.
+    /// Repeats messages whose sender never reported or marks them as unknown, and retries due
+    /// dead letters.
     pub async fn sweep(&self) -> Result<DeliverySweep, StoreError> {
-        let unknown = self.store.sweep_outbox().await?;
+        let Settled { unknown, repeated } = self.settle_unreported().await?;
         let mut revived = 0;
         while self.store.retry_due_dead_letter().await? {
             revived += 1;
         }
-        if revived > 0 {
+        if revived + repeated > 0 {
             self.bell.ring();
         }
-        Ok(DeliverySweep { unknown, revived })
+        Ok(DeliverySweep { unknown, repeated, revived })
     }
 }

@@ -3,7 +3,7 @@
 
 use ostler_domain::id::{ConversationId, InboxId};
 use ostler_domain::session::key::ConversationKey;
-use ostler_store::{AcceptOutcome, NewInboxEntry, Store, StoreError};
+use ostler_store::{AcceptOutcome, NewBlob, NewInboxEntry, Store, StoreError};
 
 use super::doorbell::Doorbell;
 use crate::ids::fresh;
@@ -38,8 +38,21 @@ impl Intake {
         provider_id: &str,
         entry: &InboxEntry,
     ) -> Result<AcceptOutcome, StoreError> {
+        self.accept_with_files(key, provider_id, entry, Vec::new()).await
+    }
+
+    /// Accepts an entry together with its new files, which are stored only if it is new.
+    /// Fails if the org's backlog or its storage is full.
+    pub async fn accept_with_files(
+        &self,
+        key: ConversationKey,
+        provider_id: &str,
+        entry: &InboxEntry,
+        files: Vec<NewBlob>,
+    ) -> Result<AcceptOutcome, StoreError> {
         let new = new_inbox_entry(key.clone(), provider_id, entry);
-        let accepted = self.store.org(key.org).accept_inbound(new, self.max_backlog).await?;
+        let store = self.store.org(key.org);
+        let accepted = store.accept_with_files(new, files, self.max_backlog).await?;
         crate::faults::point("after_accept");
         self.bell.ring_for(&key);
         Ok(accepted)

@@ -31,7 +31,7 @@ mod levels;
 mod models;
 mod notices;
 mod people;
-mod prune;
+pub mod prune;
 mod queue_agents;
 mod queue_delegations;
 mod queue_teams;

@@ -57,8 +57,6 @@ pub struct SweepReport {
     pub reservations: u64,
     /// Costs of turns that were applied to their accounts.
     pub settlements: u64,
-    /// Messages whose delivery was never reported.
-    pub unreported: u64,
     /// Expired counters, cooldowns and responses that were deleted.
     pub forgotten: u64,
 }
@@ -119,7 +117,6 @@ impl Sweeper {
             reservations: failure
                 .or_zero(store.sweep_reservations().await.map(|all| all.len() as u64)),
             settlements: failure.or_zero(store.apply_settlements().await),
-            unreported: failure.or_zero(store.sweep_outbox().await),
             forgotten: failure.or_zero(store.sweep_counters(PAGE).await)
                 + failure.or_zero(store.prune_notice_cooldowns(PAGE).await)
                 + failure.or_zero(store.delete_idempotency_records(RESPONSE_RETENTION, PAGE).await),

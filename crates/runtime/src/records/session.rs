@@ -1,5 +1,6 @@
 //! Sessions, as they are stored.
 
+use ostler_channels::email_thread::EmailThread;
 use ostler_domain::channel::Channel;
 use ostler_domain::human::escalation::Escalation;
 use ostler_domain::human::triggers::Trigger;
@@ -75,6 +76,9 @@ pub struct Session {
     /// The last request from the bus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus_request: Option<Box<BusRequest>>,
+    /// The e-mail thread up to the last mail of the customer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub email_thread: Option<Box<EmailThread>>,
     /// Set in a guided session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interview: Option<Interview>,
@@ -176,6 +180,7 @@ impl Session {
             bus_request: None,
             interview: None,
             pending_decisions: Vec::new(),
+            email_thread: None,
             pending_notes: Vec::new(),
             messages: 0,
             pending_approvals: 0,

@@ -1,6 +1,7 @@
 //! Opens the chat of a request, checks the origin of the page that embeds it, and
 //! lets its browser read the response (CORS).
 
+use axum::Extension;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -18,8 +19,9 @@ use ostler_store::StoreError;
 
 use crate::body;
 use crate::error::{ApiError, Result};
+use crate::rate_limits::RateKey;
 use crate::route::access::unreadable_path;
-use crate::server::Server;
+use crate::server::{ClientAddress, Server};
 
 /// The web chat binding of a request.
 #[derive(Debug, Clone)]
@@ -62,9 +64,14 @@ pub(crate) fn unauthorized(error: &ReceiveError) -> ApiError {
 pub(crate) async fn check_origin(
     State(server): State<Server>,
     params: std::result::Result<RawPathParams, RawPathParamsRejection>,
+    Extension(client): Extension<ClientAddress>,
     mut request: Request,
     next: Next,
 ) -> Response {
+    let now = server.deps.clock.now();
+    if let Err(error) = server.rates.take(RateKey::address(client.0), now) {
+        return error.into_response();
+    }
     let Ok(params) = params else { return unreadable_path().into_response() };
     let binding = params.iter().find(|(name, _)| *name == "binding").map(|(_, value)| value);
     let origin = request.headers().get(header::ORIGIN).cloned();

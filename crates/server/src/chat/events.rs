@@ -36,8 +36,8 @@ use crate::body::QueryParams;
 use crate::error::Result;
 use crate::event_tail::LogSignal;
 use crate::events::LAST_EVENT_ID;
-use crate::server::Server;
-use crate::stream::{self, Disconnected, EventSink};
+use crate::server::{ClientAddress, Server};
+use crate::stream::{self, Disconnected, EventSink, StreamHolder};
 
 /// Messages per read, and at the start of a stream.
 const BATCH: u32 = 100;
@@ -61,6 +61,7 @@ pub(crate) struct StreamQuery {
 pub(crate) async fn follow(
     State(server): State<Server>,
     Extension(chat): Extension<OpenChat>,
+    Extension(client): Extension<ClientAddress>,
     QueryParams(query): QueryParams<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
@@ -72,6 +73,11 @@ pub(crate) async fn follow(
     let seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
     let seen = seen.or(query.after.as_deref());
     let from = seen.and_then(parse_cursor).map_or(TranscriptStart::Newest, TranscriptStart::After);
+    let holders = [
+        StreamHolder::Visitor(chat.binding, visitor.identifier.clone()),
+        StreamHolder::address(client),
+        StreamHolder::Org(chat.org),
+    ];
     let stream = VisitorStream {
         server: server.clone(),
         connection: ChannelConnection::Webchat(chat.chat().clone()),
@@ -88,7 +94,7 @@ pub(crate) async fn follow(
         run_finished: false,
         poll_delay: MIN_DELAY,
     };
-    stream::open(&server, |sink| stream.follow(sink, signals, deltas))
+    stream::open(&server, holders, |sink| stream.follow(sink, signals, deltas))
 }
 
 /// Parses an event id: `ses_….12`.

@@ -7,6 +7,7 @@ use ostler_channels::connection::MAX_BODY_BYTES;
 
 use super::cors::OpenChat;
 use crate::error::Result;
+use crate::rate_limits::RateKey;
 use crate::server::Server;
 use crate::webhooks::WebhookResponse;
 
@@ -20,7 +21,11 @@ pub(crate) async fn post(
     let (head, body) = request.into_parts();
     let now = server.deps.clock.now();
     // Checked before a large body is read.
-    chat.visitor(bearer(&head.headers), now)?;
+    let visitor = chat.visitor(bearer(&head.headers), now)?;
+    let rates = &server.rates;
+    rates.take(RateKey::Visitor(chat.binding, visitor.identifier), now)?;
+    rates.take(RateKey::Binding(chat.binding), now)?;
+    rates.take(RateKey::Org(chat.org), now)?;
     let body = server.bodies.read(body, MAX_BODY_BYTES).await?;
     let receiver = &server.deps.receiver;
     let receipt = receiver.receive_webhook(chat.binding, &head.headers, body.bytes).await?;

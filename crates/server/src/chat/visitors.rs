@@ -9,15 +9,18 @@ use ostler_channels::webchat::{VisitorTokenRequest, VisitorTokenResponse};
 use super::cors::OpenChat;
 use crate::body::JsonBody;
 use crate::error::Result;
-use crate::server::Server;
+use crate::rate_limits::RateKey;
+use crate::server::{ClientAddress, Server};
 
 /// Makes a token for a new visitor.
 pub(crate) async fn create(
     State(server): State<Server>,
     Extension(chat): Extension<OpenChat>,
+    Extension(client): Extension<ClientAddress>,
     JsonBody(hello): JsonBody<VisitorTokenRequest>,
 ) -> Result<Json<VisitorTokenResponse>> {
     let now = server.deps.clock.now();
+    server.rates.take(RateKey::new_visitor(client.0), now)?;
     Ok(Json(chat.chat().issue_token(&hello, visitor_number(), now)?))
 }
 

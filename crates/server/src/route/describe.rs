@@ -12,6 +12,7 @@ use crate::caller::Caller;
 use crate::chat::cors::OpenChat;
 use crate::error::Result;
 use crate::orgs::{OrgRequest, PathId};
+use crate::server::ClientAddress;
 
 /// Returns the schema of a type and adds its definitions to a generator.
 pub(crate) type TypeSchema = fn(&mut SchemaGenerator) -> Schema;
@@ -83,6 +84,10 @@ impl Input for Extension<OpenChat> {
     fn describe(operation: &mut Operation) {
         operation.uses_chat = true;
     }
+}
+
+impl Input for Extension<ClientAddress> {
+    fn describe(_: &mut Operation) {}
 }
 
 impl Input for HeaderMap {

@@ -17,18 +17,18 @@ use crate::ledger::rate::{self, CounterUsage};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentDailyUsage {
     /// One per requested counter name.
-    pub counters: [CounterUsage; 2],
+    pub counters: [CounterUsage; 3],
     /// Unread notices, oldest first.
     pub notices: Vec<StoredNotice>,
 }
 
 impl OrgStore<'_> {
-    /// Returns today's usage of two counters and the first unread notices of an
+    /// Returns today's usage of three counters and the first unread notices of an
     /// agent.
     pub fn agent_daily_usage(
         &self,
         agent: AgentId,
-        counters: [&str; 2],
+        counters: [&str; 3],
         limit: u32,
     ) -> StoreFuture<AgentDailyUsage> {
         let (org, counters) = (self.org, counters.map(str::to_owned));
@@ -40,19 +40,23 @@ fn read_daily_usage(
     tx: &Tx,
     org: OrgId,
     agent: AgentId,
-    counters: &[String; 2],
+    counters: &[String; 3],
     limit: u32,
 ) -> Result<AgentDailyUsage> {
     let recipient = Value::json(&NoticeRecipient::Agent(agent))?;
     let unread = [org.into(), recipient, NoticeId::from_u128(0).into(), limit.into()];
-    let [first, second] = counters.each_ref().map(|what| rate::key(org, what, Window::Day));
-    let queries: [(&'static Sql, &[Value]); 3] =
-        [(&rate::CURRENT, &first), (&rate::CURRENT, &second), (&notices::UNREAD, &unread)];
+    let [first, second, third] = counters.each_ref().map(|what| rate::key(org, what, Window::Day));
+    let queries: [(&'static Sql, &[Value]); 4] = [
+        (&rate::CURRENT, &first),
+        (&rate::CURRENT, &second),
+        (&rate::CURRENT, &third),
+        (&notices::UNREAD, &unread),
+    ];
     let answers = tx.query_in_order(&queries)?;
-    let [first, second, unread] = &answers[..] else { return Err(no_clock()) };
+    let [first, second, third, unread] = &answers[..] else { return Err(no_clock()) };
     let used = |rows: &[_]| rate::read_usage(rows.first().ok_or_else(no_clock)?);
     Ok(AgentDailyUsage {
-        counters: [used(first)?, used(second)?],
+        counters: [used(first)?, used(second)?, used(third)?],
         notices: unread.iter().map(notices::notice).collect::<Result<_>>()?,
     })
 }

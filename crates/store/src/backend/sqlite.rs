@@ -98,6 +98,14 @@ impl Sqlite {
         Ok(Self { jobs, file })
     }
 
+    /// Empties the write-ahead log of a file, after the last write.
+    pub(crate) async fn empty_log(&self) -> Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let readers = file.readers.clone();
+        let emptied = tokio::task::spawn_blocking(move || checkpoint::empty_log(readers.path()));
+        emptied.await.map_err(|error| StoreError::Backend(error.to_string()))?
+    }
+
     /// Passes a request to its thread.
     pub(crate) fn submit(self, request: Request) -> Option<Submission> {
         match self.file {

@@ -39,6 +39,7 @@ const PUT_ONCE: Sql = sql!(
 const GET: Sql = sql!("SELECT data, created_at, bytes FROM blobs WHERE org = ?1 AND id = ?2");
 const GET_ATTACHMENT: Sql = sql!("SELECT data FROM blobs WHERE org = ?1 AND id = ?2");
 const DELETE: Sql = sql!("DELETE FROM blobs WHERE org = ?1 AND id = ?2");
+const STORED_BYTES: Sql = sql!("SELECT coalesce(sum(length(bytes)), 0) FROM blobs WHERE org = ?1");
 
 impl NewBlob {
     fn attachment(&self) -> Result<Attachment> {
@@ -57,14 +58,40 @@ pub(crate) fn put_once(tx: &Tx, org: OrgId, blob: &NewBlob) -> Result<()> {
     tx.execute(&PUT_ONCE, &params).map(drop)
 }
 
+/// Stores blobs inside a transaction, unless the org's blobs would exceed `limit` bytes.
+pub(crate) fn put_all(tx: &Tx, org: OrgId, blobs: &[NewBlob], limit: u64) -> Result<()> {
+    if blobs.is_empty() {
+        return Ok(());
+    }
+    let new: u64 = blobs.iter().map(|blob| blob.bytes.len() as u64).sum();
+    check_room(tx, org, new, limit)?;
+    blobs.iter().try_for_each(|blob| put_once(tx, org, blob))
+}
+
+/// Fails if the org's blobs would exceed `limit` bytes with `new` more.
+fn check_room(tx: &Tx, org: OrgId, new: u64, limit: u64) -> Result<()> {
+    let stored = tx.first(&STORED_BYTES, &[org.into()])?.map_or(Ok(0), |row| row.int(0))?;
+    let stored = u64::try_from(stored).unwrap_or_default();
+    if stored.saturating_add(new) > limit {
+        return Err(StoreError::StorageFull { limit });
+    }
+    Ok(())
+}
+
 impl OrgStore<'_> {
     /// Stores a blob and returns the attachment by which a message refers to it.
-    /// Fails with [`StoreError::TooLarge`] above [`MAX_BLOB_BYTES`].
+    /// Fails with [`StoreError::TooLarge`] above [`MAX_BLOB_BYTES`], and with
+    /// [`StoreError::StorageFull`] beyond the storage of the org.
     pub async fn put_blob(&self, blob: NewBlob) -> Result<Attachment> {
         let attachment = blob.attachment()?;
         let NewBlob { id, bytes, .. } = blob;
-        let params = [id.into(), Value::json(&attachment)?, Value::Bytes(bytes)];
-        match self.execute(&PUT, params).await {
+        let (org, limit, new) = (self.org, self.store.storage_limit, bytes.len() as u64);
+        let params = [org.into(), id.into(), Value::json(&attachment)?, Value::Bytes(bytes)];
+        let put = self.write(move |tx| {
+            check_room(tx, org, new, limit)?;
+            tx.execute(&PUT, &params)
+        });
+        match put.await {
             Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("blob {id}"))),
             other => other.map(|_| attachment),
         }

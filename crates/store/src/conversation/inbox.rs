@@ -8,8 +8,8 @@ use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::contacts::blob_uses;
-use crate::contacts::privacy;
+use crate::contacts::blobs::{self, NewBlob};
+use crate::contacts::{blob_uses, privacy};
 use crate::conversation::backlog::BacklogCheck;
 use crate::error::{Result, StoreError};
 
@@ -89,6 +89,29 @@ impl OrgStore<'_> {
         }
         let backlog = BacklogCheck::new(org, backlog, &self.store.backlog_allowance);
         self.write(move |tx| accept(tx, org, &message, &backlog)).await
+    }
+
+    /// Accepts a message together with its files: both are stored, or neither. Fails with
+    /// [`StoreError::StorageFull`] if the files do not fit into the storage of the org.
+    pub async fn accept_with_files(
+        &self,
+        message: NewInboxEntry,
+        files: Vec<NewBlob>,
+        backlog: u32,
+    ) -> Result<AcceptOutcome> {
+        let (org, limit) = (self.org, self.store.storage_limit);
+        if message.key.org != org {
+            return Err(StoreError::NotFound("organization"));
+        }
+        let backlog = BacklogCheck::new(org, backlog, &self.store.backlog_allowance);
+        self.write(move |tx| {
+            let accepted = accept(tx, org, &message, &backlog)?;
+            if let AcceptOutcome::New(_) = accepted {
+                blobs::put_all(tx, org, &files, limit)?;
+            }
+            Ok(accepted)
+        })
+        .await
     }
 }
 

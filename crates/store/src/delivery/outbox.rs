@@ -138,10 +138,24 @@ pub struct WithdrawnMessages {
 }
 
 /// Claims that expired without a report.
+const UNREPORTED: Sql = sql!(
+    "SELECT org, id, conversation, payload, attempts, author, progress FROM outbox
+     WHERE state = 'sending' AND claimed_until <= (SELECT now_ms())
+     ORDER BY claimed_until LIMIT ?1"
+);
 const MARK_UNREPORTED: Sql = sql!(
     "UPDATE outbox SET state = 'unknown', reason = 'the sender did not report', due_at = now_ms()
-     WHERE state = 'sending' AND claimed_until <= (SELECT now_ms())
-     RETURNING org, id, author, conversation"
+     WHERE org = ?1 AND id = ?2 AND attempts = ?3
+       AND state = 'sending' AND claimed_until <= (SELECT now_ms())"
+);
+/// Not after a takeover: whether the message has arrived is then for a person to find out.
+const REPEAT_UNREPORTED: Sql = sql!(
+    "UPDATE outbox SET state = 'pending', due_at = now_ms(), progress = ?4
+     WHERE org = ?1 AND id = ?2 AND attempts = ?3
+       AND state = 'sending' AND claimed_until <= (SELECT now_ms())
+       AND (author <> 'agent' OR epoch = (
+         SELECT c.epoch FROM conversations c
+         WHERE c.org = outbox.org AND c.id = outbox.conversation))"
 );
 /// Lanes with due entries and how many of each are being sent, those with the fewest
 /// first. The query skips along the index from one lane to the next, so that a long
@@ -231,15 +245,10 @@ impl Store {
         self.write_all_orgs(move |tx| claim(tx, policy, limit))
     }
 
-    /// Marks entries whose sender did not report in time as unknown, and returns their
-    /// number.
-    pub fn sweep_outbox(&self) -> StoreFuture<u64> {
-        self.write_all_orgs(|tx| {
-            let rows = tx.query(&MARK_UNREPORTED, &[])?;
-            for row in &rows {
-                report_unknown(tx, row)?;
-            }
-            Ok(rows.len() as u64)
+    /// Returns entries whose sender did not report in time, the oldest first.
+    pub fn unreported_sends(&self, limit: u32) -> StoreFuture<Vec<OutboxEntry>> {
+        self.read_all_orgs(move |tx| {
+            tx.query(&UNREPORTED, &[limit.into()])?.iter().map(read_claimed).collect()
         })
     }
 }
@@ -267,6 +276,32 @@ impl OrgStore<'_> {
         }
         let claimed = claimed.clone();
         self.write(move |tx| record_report(tx, &claimed, &delivery, &follow_up)).await
+    }
+
+    /// Marks an entry whose sender did not report as unknown, and notifies the owner. Returns
+    /// false if it was reported meanwhile.
+    pub async fn mark_unreported(&self, entry: &OutboxEntry) -> Result<bool> {
+        let (org, entry) = (self.org, entry.clone());
+        self.write(move |tx| {
+            let key = [org.into(), entry.id.into(), entry.attempts.into()];
+            if tx.execute(&MARK_UNREPORTED, &key)? == 0 {
+                return Ok(false);
+            }
+            report_unknown(tx, org, &entry)?;
+            Ok(true)
+        })
+        .await
+    }
+
+    /// Sends an entry whose sender did not report again, with this progress. Returns false if
+    /// it was reported meanwhile, or if a person has taken over.
+    pub async fn repeat_unreported(
+        &self,
+        entry: &OutboxEntry,
+        progress: SendProgress,
+    ) -> Result<bool> {
+        let params = [entry.id.into(), entry.attempts.into(), progress_value(&progress)?];
+        Ok(self.execute(&REPEAT_UNREPORTED, params).await? > 0)
     }
 
     /// Withdraws the pending messages of agents in a conversation; from this commit on,
@@ -407,13 +442,12 @@ fn record_report(
 
 /// Notifies the owner of a message whose sender did not report, or has the next stage of a
 /// notice sent.
-fn report_unknown(tx: &Tx, row: &Row) -> Result<()> {
-    let (org, id): (OrgId, OutboxId) = (row.id(0)?, row.id(1)?);
-    if author(row.text(2)?)? == Author::Notice {
+fn report_unknown(tx: &Tx, org: OrgId, entry: &OutboxEntry) -> Result<()> {
+    let id = entry.id;
+    if entry.author == Author::Notice {
         return notice_deliveries::advance_next_stage(tx, org, id);
     }
-    let conversation: ConversationId = row.id(3)?;
-    let data = serde_json::json!({"message": id, "conversation": conversation,
+    let data = serde_json::json!({"message": id, "conversation": entry.conversation,
         "why": "the sender did not report"});
     let notice = NewNotice {
         id: NoticeId::from_u128(id.as_u128()),

@@ -148,8 +148,6 @@ const CONVERSATION_WAIT: Sql = sql!(
      WHERE c.org = o.id AND c.pending_at < (SELECT now_ms()) AND c.lease_until = 0"
 );
 const NOW: Sql = sql!("SELECT now_ms()");
-/// Changes nothing, but writes a page.
-const WRITE: Sql = sql!("UPDATE schema_migrations SET name = name WHERE version = 1");
 /// At most three problems; one row `ok` if there is none.
 const DAMAGE: Sql = Sql { sqlite: "PRAGMA quick_check(3)", postgres: "SELECT 'ok' AS quick_check" };
 /// From both ends of the log, which is an upper bound.
@@ -202,7 +200,7 @@ impl Store {
             self.read_all_orgs(read_damage).await.unwrap_or_else(|error| vec![error.to_string()]);
         let write_error = match schema_version {
             0 => None,
-            _ => self.write_all_orgs(|tx| tx.execute(&WRITE, &[])).await.err(),
+            _ => self.check_writable().await.err(),
         };
         let work = match schema_version {
             SCHEMA_VERSION if damage.is_empty() => Some(WorkCounts {

@@ -4,6 +4,7 @@
 //! outcomes are kept however old they are. Tables are walked by id, which is the order
 //! in time, in small transactions, up to the first page without old rows.
 
+mod files;
 mod sessions;
 mod threads;
 
@@ -55,6 +56,8 @@ pub enum RetentionKind {
     Signals,
     /// Threads of interactive harnesses, with all that belongs to them.
     Threads,
+    /// Files of messages that are deleted.
+    Files,
 }
 
 /// The progress of a pruning run: one transaction.
@@ -82,14 +85,15 @@ pub struct PruneReport {
     pub workflows: u64,
     pub signals: u64,
     pub threads: u64,
+    pub files: u64,
 }
 
 impl PruneReport {
     /// Returns how many rows there are in all.
     pub const fn total(&self) -> u64 {
         let Self { inbox, outbox, calls, sessions, messages, runs, .. } = *self;
-        let Self { events, workflows, signals, threads, .. } = *self;
-        let of_work = events + workflows + signals + threads;
+        let Self { events, workflows, signals, threads, files, .. } = *self;
+        let of_work = events + workflows + signals + threads + files;
         inbox + outbox + calls + sessions + messages + runs + of_work
     }
 
@@ -107,6 +111,7 @@ impl PruneReport {
             workflows: 0,
             signals: 0,
             threads: 0,
+            files: 0,
         }
     }
 
@@ -122,6 +127,7 @@ impl PruneReport {
             RetentionKind::Workflows => &mut self.workflows,
             RetentionKind::Signals => &mut self.signals,
             RetentionKind::Threads => &mut self.threads,
+            RetentionKind::Files => &mut self.files,
         };
         *sum += rows;
     }
@@ -242,6 +248,8 @@ impl Store {
         }
         sessions::prune(self, org, max_age, mode, batch, &mut report).await?;
         threads::prune(self, org, max_age, mode, batch, &mut report).await?;
+        // After the messages that refer to them.
+        files::prune(self, org, max_age, mode, batch, &mut report).await?;
         let limits = EventLimits { max_age, max_events: u64::MAX };
         events::prune(self, org, limits, mode, batch, |rows| report(RetentionKind::Events, rows))
             .await?;

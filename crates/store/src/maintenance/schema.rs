@@ -103,6 +103,19 @@ pub(crate) fn migrate(tx: &Tx, migrations: &'static [Migration]) -> Result<i64> 
     Ok(found)
 }
 
+/// A row of no version, which takes several pages.
+const WRITE_PROBE: Sql = Sql {
+    sqlite: "INSERT INTO schema_migrations (version, name) VALUES (0, hex(zeroblob(10000)))",
+    postgres: "INSERT INTO schema_migrations (version, name) VALUES (0, 'probe')",
+};
+const DELETE_PROBE: Sql = sql!("DELETE FROM schema_migrations WHERE version = 0");
+
+/// Writes something and deletes it again; fails if nothing can be written.
+pub(crate) fn probe_writing(tx: &Tx) -> Result<()> {
+    tx.execute(&WRITE_PROBE, &[])?;
+    tx.execute(&DELETE_PROBE, &[]).map(drop)
+}
+
 const LIMIT_SIZE: Sql = Sql { sqlite: "PRAGMA max_page_count = 1", postgres: "" };
 const UNLIMIT_SIZE: Sql = Sql { sqlite: "PRAGMA max_page_count = 1073741823", postgres: "" };
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ostler_domain::id::{BindingId, OrgId, OutboxId};
 use ostler_store::{
     Author, CommitOutcome, LeaseAction, NewOutboxEntry, OutboxDelivery, OutboxEntry, OutboxState,
-    SendPolicy, Store, TurnCommit,
+    SendPolicy, SendProgress, Store, TurnCommit,
 };
 use ostler_testkit::claim_send;
 
@@ -78,13 +78,39 @@ async fn z09_an_unreported_send_has_an_unknown_outcome(store: &Store) {
     replies(store, "rosa", 2, Author::Agent).await;
     let first = claim_send(store, Duration::from_millis(1)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(20)).await;
-    assert_eq!(store.sweep_outbox().await.unwrap(), 1);
+    let unreported = store.unreported_sends(10).await.unwrap();
+    assert_eq!(unreported, [first.clone()]);
+    assert!(store.org(org).mark_unreported(&first).await.unwrap());
+    assert!(!store.org(org).mark_unreported(&first).await.unwrap(), "once");
+    assert_eq!(store.unreported_sends(10).await.unwrap(), []);
     assert_eq!(take(store).await.unwrap().payload, "rosa1", "it does not hold the next one up");
     assert_eq!(store.org(org).outbox_state(first.id).await.unwrap(), OutboxState::Unknown);
     let again = OutboxDelivery::RetryAfter(Duration::ZERO);
     assert!(store.org(org).record_delivery(&first, again).await.is_err(), "the outcome is unknown");
     store.org(org).record_delivery(&first, OutboxDelivery::Sent).await.unwrap();
     assert_eq!(store.org(org).outbox_state(first.id).await.unwrap(), OutboxState::Sent);
+}
+
+on_every_backend!(
+    /// Z09: a send without a report can be repeated, unless it was reported meanwhile or a
+    /// person has taken over.
+    z09_an_unreported_send_can_be_repeated
+);
+async fn z09_an_unreported_send_can_be_repeated(store: &Store) {
+    let org = with_org(store, 1).await;
+    replies(store, "rosa", 1, Author::Agent).await;
+    let progress = SendProgress { may_have_arrived: true, ..SendProgress::default() };
+    let first = claim_send(store, Duration::from_millis(1)).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(store.org(org).repeat_unreported(&first, progress).await.unwrap());
+    let again = claim_send(store, Duration::from_millis(1)).await.unwrap();
+    assert_eq!((again.id, again.progress, again.attempts), (first.id, progress, 2));
+    assert!(!store.org(org).repeat_unreported(&first, progress).await.unwrap(), "an old claim");
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    store.org(org).withdraw_agent_messages(first.conversation).await.unwrap();
+    assert!(!store.org(org).repeat_unreported(&again, progress).await.unwrap(), "taken over");
+    assert!(store.org(org).mark_unreported(&again).await.unwrap());
+    assert_eq!(store.org(org).outbox_state(first.id).await.unwrap(), OutboxState::Unknown);
 }
 
 on_every_backend!(

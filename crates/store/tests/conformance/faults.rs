@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ostler_domain::id::OrgId;
+use ostler_domain::id::{BlobId, OrgId};
 use ostler_store::{
-    AcceptOutcome, ClaimPolicy, ClaimedConversation, CommitOutcome, NewInboxEntry, Store,
+    AcceptOutcome, ClaimPolicy, ClaimedConversation, CommitOutcome, NewBlob, NewInboxEntry, Store,
     StoreError, TurnCommit,
 };
 use tokio_postgres::NoTls;
@@ -38,6 +38,39 @@ async fn a_database_file_behind_a_link_is_written() {
     assert!(there.join("real.db-wal").exists());
 }
 
+/// The write-ahead log of a small database stays small, and is empty after the last write.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_write_ahead_log_stays_small_and_is_emptied() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ostler.db");
+    let store = Store::connect(&format!("sqlite:{}", file.display())).unwrap();
+    store.migrate().await.unwrap();
+    let org = with_org(&store, 1).await;
+    let log = || std::fs::metadata(folder.path().join("ostler.db-wal")).map_or(0, |log| log.len());
+    let mut longest = 0;
+    for n in 0..400 {
+        // Much is written, and nothing is kept.
+        let file = blob(n);
+        let id = file.id;
+        store.org(org).put_blob(file).await.unwrap();
+        store.org(org).delete_blob(id).await.unwrap();
+        longest = longest.max(log());
+    }
+    assert!((1..32 << 20).contains(&longest), "{longest}");
+    store.empty_log().await.unwrap();
+    assert_eq!(log(), 0);
+    assert_eq!(store.org(org).org().await.unwrap().id, org);
+}
+
+fn blob(n: u128) -> NewBlob {
+    NewBlob {
+        id: BlobId::from_u128(n + 1),
+        media_type: "image/png".parse().unwrap(),
+        name: None,
+        bytes: vec![n as u8; 100_000],
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_fails_writes_until_there_is_space() {
     for backend in [TestDatabase::sqlite_file(), TestDatabase::sqlite_memory()] {
@@ -54,6 +87,8 @@ async fn a_full_disk_fails_writes_until_there_is_space() {
             }
         };
         assert!(matches!(refused, StoreError::DiskFull), "{refused}");
+        let unwritable = store.check_writable().await;
+        assert!(matches!(unwritable, Err(StoreError::DiskFull)), "{unwritable:?}");
         let mut commit = turn(&claimed);
         commit.messages[0].data = format!("\"{}\"", "x".repeat(200_000));
         let refused = store.commit_turn(&commit).await;

@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use ostler_domain::id::{CallId, OrgId, RunId, SessionId, ThreadId};
+use ostler_domain::id::{BlobId, CallId, OrgId, RecordId, RunId, SessionId, ThreadId};
 use ostler_domain::memory::MessageOrigin;
 use ostler_domain::memory::observation::Speaker;
 use ostler_domain::org::Org;
 use ostler_domain::tool::Trust;
 use ostler_store::{
     Author, CallOutcome, Checkpoint, ClaimedConversation, DeadLetterId, JournalEntry, JournalKind,
-    MemoryMessage, NewMessage, NewSubagentRun, NewThread, OutboxDelivery, PruneMode, PruneOptions,
-    PruneReport, RetrySafety, Store, StoredIntent, ThreadClaim, ThreadCommit, ThreadEvents,
-    ThreadLease, TurnCommit,
+    MemoryMessage, NewBlob, NewInboxEntry, NewMessage, NewSubagentRun, NewThread, OutboxDelivery,
+    PruneMode, PruneOptions, PruneReport, RetrySafety, Store, StoredIntent, ThreadClaim,
+    ThreadCommit, ThreadEvents, ThreadLease, TurnCommit,
 };
 use ostler_testkit::claim_send;
 
-use crate::support::{TestDatabase, accept, claim, next, org, thread_messages, turn, with_org};
+use crate::support::{
+    TestDatabase, accept, claim, message, next, org, thread_messages, turn, with_org,
+};
 
 const DELETE: PruneOptions = PruneOptions { batch_size: 3, mode: PruneMode::Delete };
 const COUNT: PruneOptions = PruneOptions { batch_size: 3, mode: PruneMode::Count };
@@ -143,6 +145,7 @@ async fn old_finished_data_is_pruned_and_open_data_is_kept() {
             events: 3,
             workflows: 0,
             signals: 0,
+            files: 0,
             threads: 0,
         };
         let mut counted = store.prune(COUNT, |_| ()).await.unwrap();
@@ -351,5 +354,47 @@ async fn abandoned_dead_letters_are_pruned() {
         assert_eq!(store.prune(DELETE, |_| ()).await.unwrap()[0].inbox, 0);
         store.org(org).abandon_dead_letter(DeadLetterId::Inbox(id), "spam").await.unwrap();
         assert_eq!(store.prune(DELETE, |_| ()).await.unwrap()[0].inbox, 1);
+    }
+}
+
+/// S09: retention covers the files of conversations: one that a remaining message, or a record,
+/// refers to stays, as do files that no conversation brought.
+#[tokio::test]
+async fn s09_files_of_deleted_messages_are_pruned() {
+    for backend in TestDatabase::both().await {
+        let store = backend.migrated().await;
+        let org = org_with_retention(&store, 1, Some(1)).await;
+        let file = |id: u128| NewBlob {
+            id: BlobId::from_u128(id),
+            media_type: "image/png".parse().unwrap(),
+            name: None,
+            bytes: vec![1],
+        };
+        for (person, id) in [("rosa", 1), ("rosa", 2), ("otto", 3), ("anna", 4)] {
+            let payload = format!(r#"{{"blob":"{}"}}"#, BlobId::from_u128(id));
+            let message = NewInboxEntry { payload, ..message(org, person, &id.to_string()) };
+            store.org(org).accept_with_files(message, vec![file(id)], 100).await.unwrap();
+        }
+        store.org(org).put_blob(file(5)).await.unwrap();
+        let used = format!(r#"{{"image":{{"blob":"{}"}}}}"#, BlobId::from_u128(3));
+        store.org(org).create_record("product", RecordId::from_u128(1), used).await.unwrap();
+        let left = async || {
+            let mut left = Vec::new();
+            for id in 1..=5 {
+                left.extend(store.org(org).blob(BlobId::from_u128(id)).await.is_ok().then_some(id));
+            }
+            left
+        };
+        let counted = store.prune(COUNT, |_| {}).await.unwrap();
+        assert_eq!((counted[0].files, left().await), (0, vec![1, 2, 3, 4, 5]), "nothing is old");
+        // Anna's message waits for its answer.
+        backend
+            .execute(
+                "UPDATE blobs SET created_at = 1000; UPDATE inbox SET received_at = 1000;
+                 UPDATE inbox SET state = 'done' WHERE provider_id <> '4'",
+            )
+            .await;
+        let pruned = store.prune(DELETE, |_| {}).await.unwrap();
+        assert_eq!((pruned[0].files, left().await), (2, vec![3, 4, 5]));
     }
 }

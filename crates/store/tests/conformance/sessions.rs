@@ -207,9 +207,9 @@ async fn side_effects_are_committed_with_the_turn(store: &Store) {
     let unread = NewNotice { recipient: NoticeRecipient::Agent(agent), ..notice("list_forms") };
     let notice_id = unread.id;
     org_store.notify(unread.clone()).await.unwrap();
-    let counters = ["messages", "cost"];
+    let counters = ["messages", "cost", "messages:of rosa"];
     let day = org_store.agent_daily_usage(agent, counters, 10).await.unwrap();
-    assert_eq!(day.counters.map(|one| one.used), [0, 0]);
+    assert_eq!(day.counters.map(|one| one.used), [0, 0, 0]);
     assert_eq!(day.notices.iter().map(|one| &one.notice).collect::<Vec<_>>(), [&unread]);
     let side_effects = TurnSideEffects {
         proposals: Vec::new(),
@@ -230,7 +230,7 @@ async fn side_effects_are_committed_with_the_turn(store: &Store) {
     let commit = TurnCommit { session: new.clone(), side_effects, ..turn(&claimed) };
     store.commit_turn(&commit).await.unwrap();
     let day = org_store.agent_daily_usage(agent, counters, 10).await.unwrap();
-    assert_eq!((day.counters.map(|one| one.used), day.notices), ([2, 0], Vec::new()));
+    assert_eq!((day.counters.map(|one| one.used), day.notices), ([2, 0, 0], Vec::new()));
     assert_eq!(org_store.session(closed.id).await.unwrap().status, "closed");
     let due = store.due_sessions(LATER, None, 10).await.unwrap();
     assert_eq!(due.iter().map(|one| one.id).collect::<Vec<_>>(), [new.id]);

@@ -273,6 +273,38 @@ mod tests {
     use proptest::prelude::{any, prop, proptest};
     use url::Url;
 
+    /// Returns whether four times the text takes at most six times as long. A busy machine may
+    /// slow one measurement down, but not every one.
+    fn is_linear(part: &str, work: &dyn Fn(&str)) -> bool {
+        let time = |bytes: usize| {
+            let text = part.repeat(bytes / part.len());
+            let run = || {
+                let started = std::time::Instant::now();
+                work(&text);
+                started.elapsed()
+            };
+            (0..2).map(|_| run()).min().unwrap_or_default()
+        };
+        let slack = std::time::Duration::from_millis(5);
+        (0..6).any(|_| {
+            let (small, large) = (time(64 * 1024), time(256 * 1024));
+            large < small * 6 + slack
+        })
+    }
+
+    /// S05: reading a page takes linear time.
+    #[test]
+    fn s05_reading_a_page_takes_linear_time() {
+        let work = |text: &str| {
+            std::hint::black_box(extract_text(text, None));
+        };
+        for part in
+            ["<", "<a ", "<a href=\"x\">", "<div>", "<pre>", "&amp;", "<svg>", "<!--", "<ul><li>"]
+        {
+            assert!(is_linear(part, &work), "{part:?}");
+        }
+    }
+
     #[test]
     fn html_becomes_text() {
         let base = Url::parse("https://example.com/shop/").unwrap();

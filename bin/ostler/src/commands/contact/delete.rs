@@ -79,5 +79,6 @@ const fn name(kind: PersonalDataKind) -> &'static str {
         PersonalDataKind::Notice => "notices",
         PersonalDataKind::File => "files",
         PersonalDataKind::Record => "orders, bookings, answers",
+        PersonalDataKind::Workflow => "workflows",
     }
 }

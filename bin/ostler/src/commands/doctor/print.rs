@@ -1,5 +1,7 @@
 //! Prints the checks: for people as lines that fit the terminal, for programs as JSON.
 
+use std::io::Write as _;
+
 use anstyle::Style;
 use ostler_store::{CheckStatus, HealthCheck};
 use serde_json::json;
@@ -25,20 +27,21 @@ pub(super) fn print(checks: &[HealthCheck], as_json: bool) -> anyhow::Result<()>
     let indent = status_width + name_width + 4;
     // Output to a file or a pipe is one line for each check.
     let width = terminal_width().unwrap_or(usize::MAX);
+    let mut out = anstream::stdout();
     for check in checks {
         let style = style(check.status);
         let status = format!("{:status_width$}", check.status.name());
         let lines = wrap(&check.message, width.saturating_sub(indent).max(MIN_WIDTH));
         let text = lines.join(&format!("\n{:indent$}", ""));
-        anstream::println!("{style}{status}{style:#}  {:name_width$}  {text}", check.name);
+        writeln!(out, "{style}{status}{style:#}  {:name_width$}  {text}", check.name)?;
     }
     let problems = checks.iter().filter(|check| check.status != CheckStatus::Ok).count();
     match problems {
         0 => {}
-        1 => anstream::println!("\none problem"),
-        count => anstream::println!("\n{count} problems"),
+        1 => writeln!(out, "\none problem")?,
+        count => writeln!(out, "\n{count} problems")?,
     }
-    Ok(())
+    Ok(out.flush()?)
 }
 
 const fn style(status: CheckStatus) -> Style {

@@ -11,7 +11,7 @@
 //! | `entry_point` | how a person enters, and where: as a customer, as an owner, or to test an agent |
 //! | `identity` | which user sent a message |
 //! | `reply` | replies that are no part of a conversation |
-//! | `files` | attachments, fetched within limits and stored once |
+//! | `files` | attachments, fetched within limits and stored with their message |
 //! | `groups` | which of the org's bots are in a group |
 //! | `poll` | polling Telegram for updates |
 //! | [`team_chats`] | requests of the org's own people from their chats |
@@ -41,6 +41,7 @@ use ostler_store::{AcceptOutcome, OrgBinding, OrgStore, Store, StoreError};
 use tokio::sync::Semaphore;
 
 use self::entry_point::EntryPoint;
+use self::files::FetchedParts;
 use self::reply::reply;
 use self::team_chats::TeamRequestHandler;
 use crate::channel_binding::binding_config;
@@ -137,9 +138,17 @@ impl InboundReceiver {
         Ok(self.receive(org, &bound, &connection, received).await?)
     }
 
-    /// Fails unless the binding exists and is enabled; for checks before a body is read.
-    pub async fn check_binding(&self, binding: BindingId) -> Result<(), InboundError> {
-        self.enabled_binding(binding).await.map(drop)
+    /// Checks a request before its body is read, and returns the org: the binding exists and
+    /// is enabled, and the headers can belong to one of its requests.
+    pub async fn check_headers(
+        &self,
+        binding: BindingId,
+        headers: &HeaderMap,
+    ) -> Result<OrgId, InboundError> {
+        let (org, bound) = self.enabled_binding(binding).await?;
+        let connection = self.shared.channels.open(&binding_config(org, &bound))?;
+        connection.check_headers(headers, self.shared.clock.now())?;
+        Ok(org)
     }
 
     /// Verifies and parses a request. Large ones are parsed on a thread of their own, a few
@@ -293,9 +302,9 @@ impl InboundReceiver {
                 return Ok(InboundOutcome::Ignored("a membership change".into()));
             }
         };
-        let stored = files::store(context, binding, &id, parts).await?;
-        let entry = InboxEntry::Message(IncomingMessage {
-            parts: stored.parts,
+        let fetched = files::fetch_parts(context, binding, &id, parts).await?;
+        let message = IncomingMessage {
+            parts: Vec::new(),
             from: MessageSender {
                 identifier: from.identifier,
                 name: from.name,
@@ -307,10 +316,31 @@ impl InboundReceiver {
             thread: email_thread.map(Box::new),
             group_agents,
             bus_request: None,
-            notices: stored.notices,
-        });
+            notices: Vec::new(),
+        };
         let key = ConversationKey { org: context.org, binding, peer, entry: entry_point.entry };
-        Ok(InboundOutcome::Accepted(self.shared.intake.accept(key, &id, &entry).await?))
+        let with_files = self.add_to_inbox(key.clone(), &id, &message, fetched.clone()).await;
+        let accepted = match with_files {
+            Err(error @ StoreError::StorageFull { .. }) => {
+                tracing::warn!(%error, org = %context.org, "files of a message not stored");
+                self.add_to_inbox(key, &id, &message, fetched.without_files()).await
+            }
+            other => other,
+        };
+        Ok(InboundOutcome::Accepted(accepted?))
+    }
+
+    /// Adds a message and its files to the inbox of a conversation.
+    async fn add_to_inbox(
+        &self,
+        key: ConversationKey,
+        id: &str,
+        message: &IncomingMessage,
+        fetched: FetchedParts,
+    ) -> Result<AcceptOutcome, StoreError> {
+        let FetchedParts { parts, notices, files } = fetched;
+        let entry = InboxEntry::Message(IncomingMessage { parts, notices, ..message.clone() });
+        self.shared.intake.accept_with_files(key, id, &entry, files).await
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) async fn reply(
         idempotency_key: &format!("reply-{}", inbound.id),
         plain_text: false,
         possible_duplicate: false,
+        by_person: false,
     };
     for piece in context.connection.pieces(&message) {
         context.connection.send(&piece, how, &FileContents::new(), now).await;

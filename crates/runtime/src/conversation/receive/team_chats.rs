@@ -188,7 +188,7 @@ impl InboundReceiver {
             TeamAction::Dismiss => handler.dismiss(&request).await,
             TeamAction::Resume => handler.resume(&request).await,
             TeamAction::SendMessage(parts) => {
-                let stored = files::store(context, binding, &inbound.id, parts).await?;
+                let stored = files::store_parts(context, binding, &inbound.id, parts).await?;
                 handler.human_message(&request, stored.parts).await
             }
         };

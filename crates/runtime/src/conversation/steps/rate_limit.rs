@@ -4,7 +4,7 @@ use ostler_domain::agent::limits::{
     AgentLimits, DailyUsage, RateLimitDecision, check, effective_limits,
 };
 use ostler_domain::agent::{Agent, AgentKind, Protection};
-use ostler_domain::id::AgentId;
+use ostler_domain::id::{AgentId, ConversationId};
 use ostler_domain::money::Usd;
 use ostler_domain::session::key::ConversationEntry;
 use ostler_store::{StoreError, StoredNotice};
@@ -54,6 +54,15 @@ pub(crate) fn cost_counter(agent: AgentId, entry: ConversationEntry) -> String {
     }
 }
 
+/// Returns the name of the counter of an agent's messages in one conversation.
+pub(crate) fn conversation_counter(
+    agent: AgentId,
+    conversation: ConversationId,
+    entry: ConversationEntry,
+) -> String {
+    format!("{}:{conversation}", message_counter(agent, entry))
+}
+
 /// Checks the agent's limits of the day.
 pub(crate) async fn run(
     context: &RunContext<'_>,
@@ -61,9 +70,14 @@ pub(crate) async fn run(
     session: &Session,
 ) -> Result<DailyStatus, StoreError> {
     let (counted, entry) = (counted_as(&agent.agent), session.entry);
-    let counters = [&*message_counter(counted, entry), &*cost_counter(counted, entry)];
+    let conversation = context.lease.conversation();
+    let counters = [
+        &*message_counter(counted, entry),
+        &*cost_counter(counted, entry),
+        &*conversation_counter(counted, conversation, entry),
+    ];
     let day = context.store().agent_daily_usage(agent.agent.id, counters, MAX_NOTICES).await?;
-    let [messages, cost] = day.counters;
+    let [messages, cost, in_conversation] = day.counters;
     let today = DailyUsage {
         day: context.now.utc_day(),
         messages: u32::try_from(messages.used).unwrap_or(u32::MAX),
@@ -71,6 +85,11 @@ pub(crate) async fn run(
     };
     let platform_limits = context.services.deps.settings.platform_limits;
     let limits = effective_limits(&agent.agent, platform_limits);
-    let decision = check(limits, today, session.limit_notice_day, context.now);
+    // Only customers share an agent with others.
+    let in_conversation = match entry {
+        ConversationEntry::Customer => u32::try_from(in_conversation.used).unwrap_or(u32::MAX),
+        ConversationEntry::Owner | ConversationEntry::Testing => 0,
+    };
+    let decision = check(limits, today, in_conversation, session.limit_notice_day, context.now);
     Ok(DailyStatus { rate: RateCheck { limits, today, decision }, notices: day.notices })
 }

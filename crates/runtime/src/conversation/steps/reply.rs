@@ -37,7 +37,7 @@ pub(crate) struct ReplyRoute {
 
 /// Returns the reply route of a session: the conversation's own binding while it is
 /// enabled, else the first enabled one of the same channel. Replies refer to `message`, the
-/// newest one of the input.
+/// newest one of the input; mails stay in the thread of the session also without one.
 pub(crate) fn run(
     view: &OrgView,
     session: &Session,
@@ -51,7 +51,10 @@ pub(crate) fn run(
         binding: chosen.map(|one| one.id),
         to: session.peer.clone(),
         reply_to: message.and_then(|message| message.provider_id.clone()),
-        thread: message.and_then(|message| message.thread.as_deref().cloned()),
+        thread: message
+            .and_then(|message| message.thread.as_deref())
+            .or(session.email_thread.as_deref())
+            .cloned(),
         bus_request: session.bus_request.clone(),
         conversation_binding: session.binding,
         is_outsider: session.entry == ConversationEntry::Customer,

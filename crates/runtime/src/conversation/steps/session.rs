@@ -70,6 +70,9 @@ pub(crate) async fn run(
     if let Some(request) = input.last_message().and_then(|one| one.bus_request.as_ref()) {
         session.bus_request = Some(request.clone());
     }
+    if let Some(thread) = input.last_message().and_then(|one| one.thread.as_ref()) {
+        session.email_thread = Some(thread.clone());
+    }
     Ok(CurrentSession { session, earlier, previous })
 }
 

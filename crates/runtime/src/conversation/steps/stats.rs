@@ -1,16 +1,18 @@
 //! Step 11: counts the agent's messages and cost of the day.
 
-use ostler_domain::id::AgentId;
+use ostler_domain::id::{AgentId, ConversationId};
 
 use crate::conversation::run::Run;
-use crate::conversation::steps::rate_limit::{cost_counter, message_counter};
+use crate::conversation::steps::rate_limit::{conversation_counter, cost_counter, message_counter};
 use crate::conversation::steps::turn::FinishedTurn;
 
 /// Counts the message that the last turn answered, and what its models cost.
-pub(crate) fn run(run: &mut Run) {
+pub(crate) fn run(run: &mut Run, conversation: ConversationId) {
     let Some(turn) = run.finished_turns.last() else { return };
     let (agent, cost) = (counted_agent(turn), turn.record.cost.as_micros());
-    run.pending.add_count(message_counter(agent, run.session.entry), 1);
+    let entry = run.session.entry;
+    run.pending.add_count(message_counter(agent, entry), 1);
+    run.pending.add_count(conversation_counter(agent, conversation, entry), 1);
     add_cost(run, agent, cost);
 }
 

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::response::sse::Event;
@@ -25,8 +26,8 @@ use super::snapshot;
 use crate::body::QueryParams;
 use crate::error::{ApiError, Result};
 use crate::events::LAST_EVENT_ID;
-use crate::server::Server;
-use crate::stream::{self, Disconnected, EventSink};
+use crate::server::{ClientAddress, Server};
+use crate::stream::{self, Disconnected, EventSink, StreamHolder};
 use crate::threads::{LiveThread, OpenStream, ThreadOwner};
 
 /// Bounds of the polling delay, which doubles while nothing happens.
@@ -41,6 +42,7 @@ pub(crate) struct ThreadEventsQuery {
 
 pub(crate) async fn follow(
     request: OrgRequest,
+    Extension(client): Extension<ClientAddress>,
     PathId(id): PathId,
     QueryParams(query): QueryParams<ThreadEventsQuery>,
     headers: HeaderMap,
@@ -60,6 +62,7 @@ pub(crate) async fn follow(
         Err(other) => return Err(other),
     }
     let counted = server.threads.open_stream(&owner)?;
+    let holders = [StreamHolder::address(client), StreamHolder::Org(owner.org)];
     let reader = ThreadReader {
         server: server.clone(),
         owner,
@@ -68,7 +71,7 @@ pub(crate) async fn follow(
         seen: 0,
         _counted: counted,
     };
-    stream::open(&server, |sink| reader.run(sink, thread, seen))
+    stream::open(&server, holders, |sink| reader.run(sink, thread, seen))
 }
 
 struct ThreadReader {

@@ -1,6 +1,6 @@
 //! A pool of read-only connections.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
@@ -26,6 +26,11 @@ pub(super) struct Readers {
 impl Readers {
     pub(super) fn new(path: PathBuf) -> Self {
         Self { path, idle: Mutex::new(Vec::new()), permits: Arc::new(Semaphore::new(READERS)) }
+    }
+
+    /// Returns the path of the database.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Runs an operation and answers its caller.

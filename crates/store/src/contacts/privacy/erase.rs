@@ -11,11 +11,10 @@ use ostler_domain::audit::AuditActor;
 use ostler_domain::id::{AuditId, BlobId, ContactId, ConversationId, OrgId, SessionId, ThreadId};
 
 use super::find::{self, OwnConversation};
-use super::records;
 use super::tables::{
     DELETE_NOTICES, MESSAGES, OF_CONVERSATION, OF_SESSION, SESSIONS, Table, blobs_in_row,
 };
-use super::{PersonalDataCounts, PersonalDataKind};
+use super::{PersonalDataCounts, PersonalDataKind, records, workflows};
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
@@ -165,6 +164,8 @@ fn detach_some(tx: &Tx, org: OrgId, id: ContactId) -> Result<Deleted> {
     if own.len() == limit {
         return Ok(Deleted { counts, remaining: Remaining::More });
     }
+    let workflows = workflows::delete(tx, org, &contact.contact)?;
+    add(&mut counts, PersonalDataKind::Workflow, workflows.len() as u64);
     let key = || [Value::from(org), id.into()];
     let statements = [
         statement(&DELETE_CONTACT, key()),
@@ -175,6 +176,7 @@ fn detach_some(tx: &Tx, org: OrgId, id: ContactId) -> Result<Deleted> {
     let records = records::anonymize(tx, org, id)?;
     add(&mut counts, PersonalDataKind::Record, records.len() as u64);
     let objects = records.iter().map(ToString::to_string).chain([id.to_string()]);
+    let objects = objects.chain(workflows.iter().map(ToString::to_string));
     add(&mut counts, PersonalDataKind::Notice, delete_notices_about(tx, org, objects)?);
     Ok(Deleted { counts, remaining: Remaining::Nothing })
 }

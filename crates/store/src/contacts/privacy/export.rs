@@ -9,11 +9,11 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::find::{self, OwnConversation};
-use super::records;
 use super::tables::{
     MESSAGES, NOTICES, OF_CONVERSATION, OF_SESSION, SESSIONS, Table, blobs_in_row, notice_json,
 };
 use super::{PersonalDataCounts, PersonalDataKind};
+use super::{records, workflows};
 use crate::OrgStore;
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
@@ -243,6 +243,11 @@ fn read_contact(
         kind: PersonalDataKind::Record,
         value: json!({"kind": record.kind, "id": record.id, "data": record.data}),
     }));
+    page.extend(
+        workflows::of_contact(tx, org, &contact.contact)?.into_iter().map(|workflow| {
+            ExportedItem { kind: PersonalDataKind::Workflow, value: workflow.data }
+        }),
+    );
     page.extend(notices_about(tx, org, &[id.to_string()])?);
     let own = find::conversations(tx, org, &contact, usize::MAX)?;
     page.extend(own.iter().map(conversation_item));

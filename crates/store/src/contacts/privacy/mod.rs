@@ -10,6 +10,7 @@ mod export;
 pub(crate) mod find;
 mod records;
 mod tables;
+mod workflows;
 
 use std::collections::BTreeMap;
 
@@ -44,6 +45,8 @@ pub enum PersonalDataKind {
     File,
     /// An order, a booking or the answers to a form.
     Record,
+    /// A workflow that names the contact.
+    Workflow,
 }
 
 /// The number of items of each kind.

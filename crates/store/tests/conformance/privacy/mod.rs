@@ -58,6 +58,8 @@ fn everything() -> PersonalDataCounts {
         (PersonalDataKind::Event, 2),
         (PersonalDataKind::Notice, 5),
         (PersonalDataKind::File, 1),
+        (PersonalDataKind::Record, 1),
+        (PersonalDataKind::Workflow, 1),
     ]
     .into()
 }
@@ -191,8 +193,11 @@ async fn no_table_contains_data_of_a_deleted_contact() {
             "messages",
             "notices",
             "outbox",
+            "records",
             "runs",
             "sessions",
+            "workflow_events",
+            "workflows",
         ];
         assert_eq!(tables, expected.into(), "the search finds what there is");
         delete(&store, org.id, rosa).await.unwrap();

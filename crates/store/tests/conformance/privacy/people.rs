@@ -9,8 +9,8 @@ use ostler_domain::contact::{Contact, ContactDetails, CrmLink};
 use ostler_domain::gate::AskReason;
 use ostler_domain::gate::approval::{Approval, ApprovalStatus, ArgumentsHash};
 use ostler_domain::id::{
-    AgentId, ApprovalId, AuditId, BindingId, BlobId, CallId, ContactId, InboxId, NoticeId, OrgId,
-    RunId, SessionId,
+    AgentId, ApprovalId, AuditId, BindingId, BlobId, CallId, ContactId, EventId, InboxId, NoticeId,
+    OrgId, RecordId, RunId, SessionId, WorkflowId,
 };
 use ostler_domain::message::MessagePart;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
@@ -19,7 +19,8 @@ use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Risk, ToolName};
 use ostler_store::{
     AcceptOutcome, CallOutcome, Checkpoint, ClaimedConversation, NewAuditEntry, NewBlob, NewEvent,
-    NewInboxEntry, NewNotice, OrgBinding, RetrySafety, Store, StoredIntent, TurnCommit,
+    NewInboxEntry, NewNotice, NewWorkflow, OrgBinding, RetrySafety, Store, StoredIntent,
+    TurnCommit,
 };
 
 use crate::support::{agent, claim, next, turn, with_org};
@@ -212,7 +213,7 @@ pub(crate) async fn audit(store: &Store, org: OrgId, subject: &str, word: &str) 
 }
 
 /// A contact with data in every table: two answered conversations, a third with
-/// an interrupted turn, a file, notices and audit entries.
+/// an interrupted turn, a file, notices, audit entries, an order, a workflow and an event.
 pub(crate) async fn contact_with_data(
     store: &Store,
     org: &Org,
@@ -234,5 +235,23 @@ pub(crate) async fn contact_with_data(
     interrupt_turn(store, message_from(id, org.sms, person(&number), words), word).await;
     notice(store, id, &contact.id.to_string(), word).await;
     audit(store, id, &contact.id.to_string(), word).await;
+    let about = format!("{{\"contact\":\"{}\",\"notes\":\"{word}\"}}", contact.id);
+    let order = RecordId::from_u128(next());
+    store.org(id).create_record("order", order, about.clone()).await.unwrap();
+    workflow(store, id, about).await;
     contact.id
+}
+
+/// A workflow with this input, and an event with it that nobody waits for.
+async fn workflow(store: &Store, org: OrgId, input: String) {
+    let new = NewWorkflow {
+        id: WorkflowId::from_u128(next()),
+        name: "follow-up".into(),
+        definition: "{}".into(),
+        input: input.clone(),
+        state: "{}".into(),
+    };
+    store.org(org).start_workflow(new).await.unwrap();
+    let (event, name) = (EventId::from_u128(next()), "paid".parse().unwrap());
+    store.org(org).publish_event(event, name, input).await.unwrap();
 }
