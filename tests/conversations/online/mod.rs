@@ -7,6 +7,7 @@ mod follow;
 mod foreign_requests;
 mod hierarchy;
 mod keys;
+mod matrix;
 mod operator;
 mod stream;
 mod threads;
@@ -74,6 +75,13 @@ impl TeamRequestHandler for RefuseAll {
     }
 }
 
+/// Whether replies are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sending {
+    Running,
+    Stopped,
+}
+
 /// An org with a running server.
 struct Online {
     scenario: Scenario,
@@ -94,7 +102,18 @@ impl Online {
         Self::with_threads(scenario, threads).await
     }
 
+    /// Starts a server beside which nobody sends replies.
+    async fn without_delivery(script: &str) -> Self {
+        let scenario = Scenario::new(script).await;
+        let threads = threads::options(&scenario.store, "default: I see.");
+        Self::assemble(scenario, threads, Sending::Stopped).await
+    }
+
     async fn with_threads(scenario: Scenario, threads: ThreadOptions) -> Self {
+        Self::assemble(scenario, threads, Sending::Running).await
+    }
+
+    async fn assemble(scenario: Scenario, threads: ThreadOptions, sending: Sending) -> Self {
         bind(&scenario, WEBCHAT, Channel::Webchat, "CHAT", "{}").await;
         bind(&scenario, SMS, Channel::Sms, "KEY", r#"{"url": "http://127.0.0.1:9/"}"#).await;
         key(&scenario, ORG, 1, KEY, Role::Operator).await;
@@ -132,7 +151,9 @@ impl Online {
         let worker = scenario.worker.clone();
         let (one, two, mut three) = (stopped.clone(), stopped.clone(), stopped);
         running.spawn(async move { worker.run(2, one).await });
-        running.spawn(async move { delivery.run(1, two).await });
+        if sending == Sending::Running {
+            running.spawn(async move { delivery.run(1, two).await });
+        }
         running.spawn(async move {
             server.serve(listener, async { drop(three.wait_for(|stop| *stop).await) }).await;
         });
