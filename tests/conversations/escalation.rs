@@ -22,6 +22,11 @@ rules:
     answer:
       call: escalate_to_human
       with: { reason: a refund, urgency: high, contextSummary: Rosa paid twice }
+  - when: { user: complaint }
+    answer:
+      text: One moment, I fetch somebody.
+      call: escalate_to_human
+      with: { reason: a complaint, urgency: low, contextSummary: the pizza was cold }
   - when: { user: nonsense }
     answer:
       - call: escalate_to_human
@@ -88,6 +93,15 @@ async fn escalation() {
     assert_eq!(buttons, [format!("take_over:{id}"), format!("dismiss:{id}")]);
     assert!(text_of(owner[0]).contains("a refund"), "{:?}", owner[0]);
     assert!(scenario.notices().await.iter().any(|one| one.notice.kind == NoticeKind::Escalation));
+}
+
+/// G35: what an agent writes beside its escalation is what the customer reads; they are not
+/// asked to wait a second time.
+#[tokio::test]
+async fn g35_the_customer_is_asked_to_wait_once() {
+    let scenario = Scenario::new(ESCALATES).await;
+    assert_eq!(scenario.say("rosa", "a complaint").await, ["One moment, I fetch somebody."]);
+    assert_eq!(scenario.session("rosa").await.status, SessionStatus::HandedOff);
 }
 
 /// G28: an agent that was tagged in can escalate too.

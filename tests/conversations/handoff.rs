@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures_util::future::FutureExt as _;
 use futures_util::stream::{BoxStream, StreamExt as _};
 use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::audit::{AuditActor, REFUSED};
 use ostler_domain::contact::{Contact, ContactDetails};
 use ostler_domain::human::triggers::TriggerKind;
 use ostler_domain::id::{AgentId, ContactId};
@@ -337,6 +338,40 @@ async fn g29_agents_of_a_team_work_in_parallel_if_allowed() {
     for writes in ["create_booking", "tag_in_agent", "escalate_to_human"] {
         assert!(!enzo.offered.contains(&writes.to_owned()), "{writes}");
     }
+}
+
+/// S01: what is refused to a consulted colleague is in the audit log as theirs.
+#[tokio::test]
+async fn s01_what_is_refused_to_a_consulted_colleague_is_audited() {
+    let script = "
+rules:
+  - when: { user: owed, agent: 'You are Gia' }
+    answer:
+      - call: tag_in_agent
+        with: { targetAgentId: enzo, reason: what is owed, consult: true }
+      - 'I have asked.'
+  - when: { agent: 'You are Enzo' }
+    answer:
+      - calls:
+          - { tool: get_order, with: { order: A99 } }
+          - { tool: delete_contact, with: { contact_id: con_1 } }
+      - 'I find nothing.'
+default: 'I see.'
+";
+    let (scenario, _) = scenario(script).await;
+    let team = TeamConfig { allow_parallel_execution: true, ..TeamConfig::default() };
+    scenario.save_settings(&OrgSettings { team: Some(team), ..lenient_settings() }).await;
+    scenario.say("rosa", "hello").await;
+    let id = scenario.session("rosa").await.id;
+    let operations = scenario.operations();
+    operations.as_actor(Actor::Terminal, ORG).assign(id, &["gia", "enzo"]).await.unwrap();
+    scenario.work().await;
+    assert_eq!(scenario.say("rosa", "what is owed?").await, ["I have asked."]);
+    let log = scenario.org().audit_entries(None, None, 100).await.unwrap();
+    let refused = log.iter().filter(|one| one.entry.action == REFUSED);
+    let refused: Vec<_> =
+        refused.map(|one| (one.entry.actor, one.entry.subject.as_str())).collect();
+    assert_eq!(refused, [(AuditActor::Agent(ENZO), "A99")]);
 }
 
 /// G29: by default only the active agent works.

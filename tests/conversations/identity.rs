@@ -239,6 +239,47 @@ async fn s06_one_customer_cannot_silence_an_agent_for_others() {
     assert_eq!(scenario.say("otto", "hello").await, ["About hello: yes."]);
 }
 
+/// A08: a message counts towards the limit of the day also if its turn failed: the model was
+/// asked.
+#[tokio::test]
+async fn a08_a_message_whose_turn_failed_counts() {
+    let script = "
+rules:
+  - when: { user: one }
+    answer: { fail: 401 }
+default: I see.
+";
+    let (scenario, _) = scenario(script).await;
+    scenario.change_agent(GIA, |gia| gia.limits.max_messages_per_day = 1).await;
+    scenario.say("rosa", "one").await;
+    scenario.say("otto", "two").await;
+    let outcome = scenario.runs("otto").await.pop().unwrap().outcome;
+    assert_eq!(outcome.as_str(), "rate_limited");
+}
+
+/// A08: the limits of a colleague count also when the conversation is handed over in the
+/// middle of a run.
+#[tokio::test]
+async fn a08_a_colleague_who_has_reached_the_limit_answers_nobody() {
+    let script = "
+rules:
+  - when: { user: invoice, agent: 'You are Gia' }
+    answer:
+      call: tag_in_agent
+      with: { targetAgentId: enzo, reason: an invoice, contextSummary: about an invoice }
+default: 'About {{ user }}: yes.'
+";
+    let (scenario, seen) = scenario(script).await;
+    scenario.change_agent(ENZO, |enzo| enzo.limits.max_messages_per_day = 1).await;
+    assert_eq!(scenario.say("otto", "my invoice").await, ["About my invoice: yes."]);
+    let asked = seen.count();
+    let told = "I cannot answer any more messages today. Please write again tomorrow.";
+    assert_eq!(scenario.say("rosa", "my invoice").await, [told]);
+    assert_eq!(seen.count(), asked + 1, "Gia is asked, Enzo is not");
+    let outcome = scenario.runs("rosa").await.pop().unwrap().outcome;
+    assert_eq!(outcome.as_str(), "rate_limited");
+}
+
 /// A09: the daily counters of the harness equal the sum of the ledger lines.
 #[tokio::test]
 async fn a09_the_daily_counters_of_the_harness_match_the_ledger() {

@@ -8,6 +8,8 @@ use ostler_runtime::records::run::RunOutcome;
 
 use crate::support::{ECHO, GIA, Scenario};
 
+const HOLD: &str = "Let me connect you with my team. They'll be right with you.";
+
 /// Returns the trigger and the urgency of the last escalation, and whether a model was
 /// asked.
 async fn last_escalation(scenario: &Scenario, who: &str) -> Option<(String, Urgency, bool)> {
@@ -73,7 +75,8 @@ default: Fine.
         assert_eq!(last_escalation(&scenario, "rosa").await, None);
     }
     let heard = scenario.say("rosa", "three").await;
-    assert_eq!(heard[0], "I cannot find your parcel among yesterday's deliveries.");
+    let reply = "I cannot find your parcel among yesterday's deliveries.";
+    assert_eq!(heard, [reply, HOLD], "the customer is asked to wait once");
     let expected = Some(("the agent keeps being uncertain".into(), Urgency::Low, true));
     assert_eq!(last_escalation(&scenario, "rosa").await, expected);
 }

@@ -17,6 +17,7 @@ mod model_catalogue;
 mod model_uses;
 mod pdf;
 mod random;
+mod refused_command;
 mod screen;
 mod secrets;
 mod server_threads;
@@ -29,7 +30,7 @@ mod world;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 /// Memory that a worker allocates is often freed by the thread that writes; the system
 /// allocator makes them wait for each other.
@@ -41,9 +42,13 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 fn main() -> ExitCode {
     // The program starts itself again to run commands with few rights.
     ostler_workspace::sandbox::run_helper_if_requested();
-    match commands::run(cli::Cli::parse()) {
+    let matches = cli::Cli::command().get_matches();
+    let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let line = refused_command::CommandLine::read(&matches);
+    match commands::run(cli) {
         Ok(code) => code,
         Err(error) => {
+            refused_command::record(&line, &error);
             anstream::eprintln!("{RED}error{RED:#}: {error}");
             for cause in error.chain().skip(1) {
                 anstream::eprintln!("  {cause}");

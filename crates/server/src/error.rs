@@ -135,6 +135,7 @@ impl From<OperationError> for ApiError {
             | OperationError::NoOrg(_)
             | OperationError::NoUser(_)
             | OperationError::NoAccountLink(_)
+            | OperationError::NoLevelProposal(_)
             | OperationError::NoContact(_)
             | OperationError::NoRecord { .. } => ProblemCode::NotFound,
             OperationError::Team(_)
@@ -153,7 +154,6 @@ impl From<OperationError> for ApiError {
             | OperationError::BadResource(_)
             | OperationError::SoulVersion(_)
             | OperationError::SoulProposal(_)
-            | OperationError::NoLevelProposal(_)
             | OperationError::LevelChanged(_)
             | OperationError::NoSoul
             | OperationError::Email(_)

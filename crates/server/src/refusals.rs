@@ -1,10 +1,12 @@
-//! Middleware: requests that are refused to an API key are in the audit log of the key's org.
+//! Middleware: requests that are refused to an API key are in the audit log of the key's org,
+//! those of a web chat's pages and visitors in the log of the chat's org.
 
 use axum::Extension;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
+use ostler_domain::id::{BindingId, OrgId};
 use serde_json::json;
 
 use crate::caller::Caller;
@@ -33,6 +35,29 @@ pub(crate) async fn audit(
         }
     }
     response
+}
+
+/// Records a request to a web chat that was refused: a page that may not embed it, a token or
+/// ticket that is not valid, a file of somebody else.
+pub(crate) async fn audit_chat(
+    server: &Server,
+    org: OrgId,
+    binding: BindingId,
+    (method, path): (&Method, &str),
+    status: StatusCode,
+) {
+    let refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::NOT_FOUND];
+    if !refused.contains(&status) {
+        return;
+    }
+    let path: String = path.chars().take(MAX_PATH).collect();
+    let data = json!({"method": method.as_str(), "path": path, "status": status.as_u16()});
+    let binding = binding.to_string();
+    let operations = &server.deps.operations;
+    let stored = operations.audit_anonymous_refusal(org, &binding, &binding, &data).await;
+    if let Err(error) = stored {
+        tracing::warn!(%error, "refused request not recorded");
+    }
 }
 
 /// Returns what a path is about: the record, else the org.

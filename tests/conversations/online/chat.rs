@@ -1,9 +1,14 @@
 //! Visitors of a web chat.
 
+use std::time::Duration;
+
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use ostler_api::page::PageQuery;
+use ostler_api::session::{SendMessageRequest, SessionFilter};
 use ostler_channels::BindingConfig;
 use ostler_channels::connection::ChannelConnection;
 use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::audit::REFUSED;
 use ostler_domain::channel::Channel;
 use ostler_domain::id::AgentId;
 use ostler_domain::org::role::Role;
@@ -123,6 +128,73 @@ default: abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz
             _ => {}
         }
     }
+}
+
+/// Z03, Z08: a page shows a reply once it was sent, and never one that a takeover withdrew.
+#[tokio::test(flavor = "multi_thread")]
+async fn z08_a_page_shows_what_was_sent_and_nothing_that_was_withdrawn() {
+    let online = Online::without_delivery(ECHO).await;
+    let token = online.visitor().await;
+    let mut page = online.listen(&token, None).await;
+    online.post(&token, "1", "hello").await;
+    assert_eq!(page.message().await.data["text"], "hello");
+    let client = online.client(super::KEY);
+    let bella = client.org(ORG);
+    let session = loop {
+        let sessions = bella.sessions(SessionFilter::All, &PageQuery::default()).await.unwrap();
+        if let Some(session) = sessions.items.first()
+            && !bella.session(session.id).await.unwrap().runs.is_empty()
+        {
+            break session.id;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    let early = tokio::time::timeout(Duration::from_millis(300), page.message()).await;
+    assert!(early.is_err(), "the reply was not sent yet: {early:?}");
+
+    assert_eq!(bella.take_over(session).await.unwrap().withdrawn, 1);
+    bella.say(session, &SendMessageRequest { text: "I am Ada".into() }).await.unwrap();
+    online.scenario.deliver().await;
+    let mut fresh = online.listen(&token, None).await;
+    for stream in [&mut page, &mut fresh] {
+        let mut said = stream.message().await.data;
+        if said["text"] == "hello" {
+            said = stream.message().await.data;
+        }
+        assert_eq!((&said["from"], &said["text"]), (&"person".into(), &"I am Ada".into()));
+    }
+}
+
+/// S01: requests to a web chat that are refused are in the audit log of its org.
+#[tokio::test(flavor = "multi_thread")]
+async fn s01_refused_requests_to_a_web_chat_are_audited() {
+    let online = Online::new(ECHO).await;
+    let refused = async || {
+        let log = online.scenario.org().audit_entries(None, None, 100).await.unwrap();
+        log.into_iter().filter(|one| one.entry.action == REFUSED).count()
+    };
+    let token = online.visitor().await;
+    assert_eq!(online.post(&token, "1", "hello").await.status(), 202);
+    assert_eq!(refused().await, 0);
+    let chat = |path: &str| online.url(&format!("/chat/{WEBCHAT}/{path}"));
+    let blob = ostler_domain::id::BlobId::from_u128(1);
+    let requests = [
+        online.http.post(chat("messages")).bearer_auth("nonsense").json(&json!({})),
+        online.http.post(chat("tickets")).bearer_auth("nonsense"),
+        online.http.get(chat("events")).query(&[("ticket", "nonsense")]),
+        online.http.get(chat(&format!("files/{blob}"))).query(&[("ticket", "nonsense")]),
+        online
+            .http
+            .post(chat("visitors"))
+            .header("origin", "https://evil.example")
+            .json(&json!({})),
+    ];
+    let count = requests.len();
+    for request in requests {
+        let status = request.send().await.unwrap().status().as_u16();
+        assert!(matches!(status, 401 | 403 | 404), "{status}");
+    }
+    assert_eq!(refused().await, count);
 }
 
 /// A chat has a page on which only its own script runs.

@@ -9,6 +9,7 @@ mod foreign_requests;
 mod hierarchy;
 mod keys;
 mod limits;
+mod matrix;
 mod operator;
 mod stream;
 mod threads;
@@ -77,6 +78,18 @@ impl TeamRequestHandler for RefuseAll {
     }
 }
 
+/// Whether replies are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sending {
+    Running,
+    Stopped,
+}
+
+/// Limits of a server whose clients may send as much as they like.
+fn unlimited() -> ServerLimits {
+    ServerLimits { rates: RateRules::UNLIMITED, ..ServerLimits::default() }
+}
+
 /// An org with a running server.
 struct Online {
     scenario: Scenario,
@@ -97,12 +110,27 @@ impl Online {
         Self::with_threads(scenario, threads).await
     }
 
+    /// Starts a server beside which nobody sends replies.
+    async fn without_delivery(script: &str) -> Self {
+        let scenario = Scenario::new(script).await;
+        let threads = threads::options(&scenario.store, "default: I see.");
+        Self::assemble(scenario, threads, Sending::Stopped, unlimited()).await
+    }
+
     async fn with_threads(scenario: Scenario, threads: ThreadOptions) -> Self {
-        let limits = ServerLimits { rates: RateRules::UNLIMITED, ..ServerLimits::default() };
-        Self::with_limits(scenario, threads, limits).await
+        Self::assemble(scenario, threads, Sending::Running, unlimited()).await
     }
 
     async fn with_limits(scenario: Scenario, threads: ThreadOptions, limits: ServerLimits) -> Self {
+        Self::assemble(scenario, threads, Sending::Running, limits).await
+    }
+
+    async fn assemble(
+        scenario: Scenario,
+        threads: ThreadOptions,
+        sending: Sending,
+        limits: ServerLimits,
+    ) -> Self {
         bind(&scenario, WEBCHAT, Channel::Webchat, "CHAT", "{}").await;
         bind(&scenario, SMS, Channel::Sms, "KEY", r#"{"url": "http://127.0.0.1:9/"}"#).await;
         key(&scenario, ORG, 1, KEY, Role::Operator).await;
@@ -142,7 +170,9 @@ impl Online {
         let worker = scenario.worker.clone();
         let (one, two, mut three) = (stopped.clone(), stopped.clone(), stopped);
         running.spawn(async move { worker.run(2, one).await });
-        running.spawn(async move { delivery.run(1, two).await });
+        if sending == Sending::Running {
+            running.spawn(async move { delivery.run(1, two).await });
+        }
         running.spawn(async move {
             server.serve(listener, async { drop(three.wait_for(|stop| *stop).await) }).await;
         });

@@ -74,9 +74,9 @@ async fn g41_an_operator_takes_over_writes_and_resumes_by_the_api() {
     }
 }
 
-/// The layer of an agent is called business layer; no field is called layer alone.
+/// A26: the layer of an agent is called business layer; no field is called layer alone.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_field_is_called_layer_alone() {
+async fn a26_no_field_of_a_session_is_called_layer_alone() {
     let online = Online::new(ECHO).await;
     online.scenario.say("rosa", "hello").await;
     let id = loop {
@@ -127,6 +127,26 @@ async fn a_request_repeated_with_its_idempotency_key_is_done_once() {
     }
     titles.sort();
     assert_eq!(titles, ["Hours", "Menu 0", "Menu 1", "Menu 2", "Menu 3"]);
+}
+
+/// A05: the idempotency keys of one API key are nothing to another one of the same org.
+#[tokio::test(flavor = "multi_thread")]
+async fn a05_two_api_keys_may_use_the_same_idempotency_key() {
+    let online = Online::new(ECHO).await;
+    const SECOND: &str = "osk_another-admin-of-bella-pizza-at-work";
+    key(&online.scenario, ORG, 2, ADMIN, Role::Admin).await;
+    key(&online.scenario, ORG, 3, SECOND, Role::Admin).await;
+    let mut titles = Vec::new();
+    for (secret, title) in [(ADMIN, "Hours"), (SECOND, "Prices"), (ADMIN, "Hours")] {
+        let request = online.http.post(online.url(&format!("/v1/orgs/{ORG}/knowledge")));
+        let request = request.bearer_auth(secret).header("idempotency-key", "k-1");
+        let document = json!({"title": title, "body": format!("About {title}."), "tags": []});
+        let answer = request.json(&document).send().await.unwrap();
+        assert_eq!(answer.status(), 201, "{title}");
+        titles.push(answer.json::<Value>().await.unwrap()["id"].clone());
+    }
+    assert_eq!(titles[0], titles[2], "a repeat");
+    assert_ne!(titles[0], titles[1], "somebody else's request is their own");
 }
 
 /// Z09: a client lists the unknown outcomes and resolves one; the agent continues with

@@ -4,6 +4,7 @@ use ostler_domain::id::RecordId;
 use ostler_runtime::operations::ExchangeRecord;
 
 use super::args::match_id;
+use crate::refused_command::NotHere;
 use crate::screen::DIM;
 
 /// Returns the record that a text names: an id, or the end of one.
@@ -15,7 +16,9 @@ pub(super) fn find<'r, T>(
     let known: Vec<RecordId> = all.iter().map(|one| one.id).collect();
     let id = match_id(name, &known)?;
     let found = id.and_then(|id| all.iter().find(|one| one.id == id));
-    found.ok_or_else(|| anyhow::anyhow!("this organization has no {what} `{name}`"))
+    found.ok_or_else(|| {
+        anyhow::anyhow!(NotHere(format!("this organization has no {what} `{name}`")))
+    })
 }
 
 /// Returns the receiver in words.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::args::{InstallationArgs, OutputArgs, match_id};
 use crate::commands::json::format_day;
 use crate::installation::Installation;
+use crate::refused_command::NotHere;
 use crate::screen::{Cell, DIM, HEADER, print_fields, print_paragraph};
 
 /// The most sessions of an org, and runs of a session, that are searched for the end of an id.
@@ -117,7 +118,10 @@ async fn find_run(store: &Store, args: &HarnessShowArgs) -> anyhow::Result<(OrgI
             return Ok((org.id, serde_json::from_str(&stored.data)?));
         }
     }
-    bail!("no run {}; `ostler session show` lists the runs of a session", args.run)
+    bail!(NotHere(format!(
+        "no run {}; `ostler session show` lists the runs of a session",
+        args.run
+    )))
 }
 
 /// Returns the runs of the newest sessions.

@@ -143,7 +143,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 }
 
 /// Runs an asynchronous command.
-fn block_on<'c, T: 'c>(command: impl Future<Output = anyhow::Result<T>> + 'c) -> anyhow::Result<T> {
+pub(crate) fn block_on<'c, T: 'c>(
+    command: impl Future<Output = anyhow::Result<T>> + 'c,
+) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // Boxed, because the runtime would compile the whole command three times otherwise.
     let command: Pin<Box<dyn Future<Output = anyhow::Result<T>> + 'c>> = Box::pin(command);

@@ -18,7 +18,7 @@ fn state(demo: &DemoInstallation) -> Vec<Value> {
 }
 
 /// S01, A05: no command that names an organization reaches anything of another one, neither of
-/// a client nor of anybody else's.
+/// a client nor of anybody else's; each refusal is in the audit log of the named one.
 #[test]
 fn s01_generated_commands_for_another_org_change_nothing() {
     let demo = DemoInstallation::new();
@@ -69,6 +69,15 @@ fn s01_generated_commands_for_another_org_change_nothing() {
             assert!(!said.contains("try '--help'"), "{command:?}: {said}");
             assert!(!said.contains("Rosa"), "{command:?}: {said}");
         }
+        let refused = ["audit", "ls", "--action", "refused", "--limit", "1000", "--org", org];
+        let listed = demo.json(&refused);
+        let of_command = |command: &&Vec<&str>| {
+            let words = command[..2].join(" ");
+            !listed.as_array().expect("a list").iter().any(|one| one.to_string().contains(&words))
+        };
+        let missing: Vec<_> = commands.iter().filter(of_command).collect();
+        assert!(missing.is_empty(), "not audited: {missing:?}");
+        assert_eq!(listed.as_array().map(Vec::len), Some(commands.len()), "{listed}");
     }
     assert_eq!(state(&demo), before);
 }

@@ -3,7 +3,7 @@
 use ostler_domain::gate::approval::ArgumentsHash;
 use ostler_domain::gate::{AllowReason, AskReason, GateDecision};
 use ostler_domain::scope::ToolScope;
-use ostler_domain::tool::ToolName;
+use ostler_domain::tool::{ToolName, Trust};
 use ostler_engine::driver::{TurnProgress, command_channel};
 use ostler_engine::gate::fingerprint;
 use ostler_engine::history::{CallId, ToolCall};
@@ -49,6 +49,26 @@ async fn z01_a_suspended_turn_resumes_in_another_process_exactly_once() {
     assert_eq!(turn.account().decisions[1].verdict, GateDecision::Allow(AllowReason::Approved));
     assert_eq!(setup.host.stored.lock().unwrap().len(), 1);
     assert!(is_acceptable(turn.history(), true));
+}
+
+/// Z10: an approval is for one call. What was read from outside before it stays untrusted, so
+/// the next destructive call waits for a person again.
+#[tokio::test]
+async fn z10_an_approval_does_not_make_what_was_read_trusted() {
+    let setup = TurnSetup::new([
+        calls(&[("a", "web", "{}")]),
+        calls(&[("b", "pay", r#"{"text": "1"}"#)]),
+        calls(&[("c", "pay", r#"{"text": "2"}"#)]),
+    ]);
+    let mut waiting = turn("hi");
+    let asked = setup.drive(&mut waiting).await;
+    assert!(matches!(asked, TurnProgress::Suspended(_)), "{asked:?}");
+    let (turn, again) = resumed(&setup, &waiting, approve).await;
+    let TurnProgress::Suspended(questions) = again else { panic!("{again:?}") };
+    assert_eq!(questions[0].1.call.id, CallId::new("c"));
+    let QuestionKind::Approval { why, .. } = &questions[0].1.kind else { panic!("approval") };
+    assert_eq!((why, turn.trust()), (&AskReason::Untrusted, Trust::Untrusted));
+    assert_eq!(setup.host.stored.lock().unwrap().len(), 1, "one payment was made");
 }
 
 /// A decision that arrives while the turn is being suspended is not lost: it is

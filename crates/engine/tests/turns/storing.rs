@@ -1,11 +1,18 @@
 //! Turns that are interrupted and resumed.
 
+use std::time::Duration;
+
 use ostler_engine::driver::TurnProgress;
 use ostler_engine::history::CallId;
+use ostler_engine::model::Chunk;
 use ostler_engine::outcome::ToolOutcome;
-use ostler_engine::turn::{KnownOutcomes, LoadError, STATE_VERSION, Turn, TurnEnd};
+use ostler_engine::turn::{
+    KnownOutcomes, LoadError, NewTurn, STATE_VERSION, Turn, TurnEnd, TurnLimits,
+};
 
-use crate::support::{TurnSetup, calls, is_acceptable, story, turn, words};
+use crate::support::{
+    AnswerChunks, FakeModel, TurnSetup, calls, is_acceptable, new_turn, story, turn, words,
+};
 
 /// Returns the turn as it was stored before its first external call.
 async fn interrupted(said: &[(&str, &str, &str)]) -> Turn {
@@ -38,6 +45,34 @@ async fn a_known_outcome_is_used() {
     setup.drive_with(&mut turn, &known, &mut ostler_engine::driver::TurnCommands::none()).await;
     assert_eq!(story(turn.new_items())[1..], ["= ok receipt 7", "paid"]);
     assert!(is_acceptable(turn.history(), true));
+}
+
+/// Returns a turn as it is stored while a model is in the middle of its last answer.
+async fn interrupted_answer(mut turn: Turn, before: Option<AnswerChunks>) -> Turn {
+    let half = vec![Ok(Chunk::Text("half".into()))];
+    let setup = TurnSetup::of(FakeModel::hanging(before.into_iter().chain([half])));
+    let driven = tokio::time::timeout(Duration::from_secs(1), setup.drive(&mut turn)).await;
+    assert!(driven.is_err(), "it waits for the rest of the answer: {driven:?}");
+    Turn::load(&turn.store().unwrap()).unwrap()
+}
+
+/// Z01: an answer that was lost with its process is asked for again and does not count as a
+/// step, neither of the turn nor of a subagent.
+#[tokio::test(start_paused = true)]
+async fn z01_a_lost_answer_is_no_step() {
+    let limits = TurnLimits { max_steps: 2, ..TurnLimits::default() };
+    let new = Turn::new(NewTurn { limits, ..new_turn("hi") });
+    let mut resumed = interrupted_answer(new, None).await;
+    let setup = TurnSetup::new([calls(&[("a", "look", "{}")]), words("found")]);
+    let end = setup.drive(&mut resumed).await;
+    assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
+
+    let delegated = calls(&[("a", "assistant", r#"{"text": "find it"}"#)]);
+    let mut resumed = interrupted_answer(turn("hi"), Some(delegated)).await;
+    let setup = TurnSetup::new([calls(&[("b", "look", "{}")]), words("found"), words("done")]);
+    setup.drive(&mut resumed).await;
+    let said = story(resumed.new_items());
+    assert!(said[1].starts_with("= ok found"), "{said:?}");
 }
 
 #[tokio::test]

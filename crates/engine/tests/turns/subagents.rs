@@ -41,6 +41,38 @@ async fn m05_a_subagent_sees_only_its_task_and_its_tools() {
     assert_eq!(denied.map(|d| d.tool.as_str()).collect::<Vec<_>>(), ["note"]);
 }
 
+/// M05, Z02: a subagent of a subagent has no tool that its caller lacks, also if it is to be
+/// given one.
+#[tokio::test]
+async fn m05_a_subagent_is_given_no_tool_that_its_caller_lacks() {
+    let setup = TurnSetup::new([
+        calls(&[("a", "subagent", r#"{"text": "find it"}"#)]),
+        calls(&[("b", "assistant", r#"{"text": "note it"}"#)]),
+        calls(&[("c", "note", r#"{"text": "here"}"#)]),
+        words("not noted"),
+        words("found"),
+        words("done"),
+    ]);
+    let mut nested = turn("where is it?");
+    setup.drive(&mut nested).await;
+    assert_eq!(*setup.model.asked()[2].offered, FOR_SUBAGENTS);
+    let last = nested.account().decisions.last().expect("the call of `note`");
+    assert_eq!(last.tool, "note");
+    assert!(matches!(last.verdict, GateDecision::Deny(_)), "{last:?}");
+    assert!(nested.account().effects.is_empty());
+
+    // The same subagent of an agent that has the tool may use it.
+    let setup = TurnSetup::new([
+        calls(&[("b", "assistant", r#"{"text": "note it"}"#)]),
+        calls(&[("c", "note", r#"{"text": "here"}"#)]),
+        words("noted"),
+        words("done"),
+    ]);
+    let mut direct = turn("note it");
+    setup.drive(&mut direct).await;
+    assert_eq!(direct.account().effects.len(), 1);
+}
+
 /// Z02, M05: a forked subagent knows what its caller knows but is allowed no more:
 /// its calls pass the same gate and wait for the same approvals.
 #[tokio::test]

@@ -130,8 +130,11 @@ fn said(call: &Authorized) -> String {
 }
 
 /// The tools given to subagents.
-pub(crate) const FOR_SUBAGENTS: [&str; 6] =
-    ["ask_user", "look", "pay", "subagent", "submit_plan", "web"];
+pub(crate) const FOR_SUBAGENTS: [&str; 7] =
+    ["ask_user", "assistant", "look", "pay", "subagent", "submit_plan", "web"];
+
+/// The steps that an assistant may take.
+const ASSISTANT_STEPS: u32 = 2;
 
 pub(crate) fn tools() -> Arc<ToolSet> {
     let schema = json!({
@@ -185,6 +188,7 @@ pub(crate) fn tools() -> Arc<ToolSet> {
         }),
         tool(control("subagent"), |call, _| now(ToolReply::Delegate(explore(call, false)))),
         tool(control("fork"), |call, _| now(ToolReply::Delegate(explore(call, true)))),
+        tool(control("assistant"), |call, _| now(ToolReply::Delegate(assist(call)))),
     ];
     Arc::new(ToolSet::new(all).unwrap())
 }
@@ -200,6 +204,13 @@ fn explore(call: &Authorized, forked: bool) -> SubagentTask {
         own_tools: Vec::new(),
         max_steps: None,
     }
+}
+
+/// A subagent that is to have a tool more than the others.
+fn assist(call: &Authorized) -> SubagentTask {
+    let mut task = explore(call, false);
+    task.tools.push(ToolName::from_static("note"));
+    SubagentTask { agent_type: "assist".into(), max_steps: Some(ASSISTANT_STEPS), ..task }
 }
 
 /// A host that keeps everything in memory.

@@ -7,6 +7,7 @@ use ostler_engine::history;
 use ostler_engine::turn::{AgentPath, KnownOutcomes, Turn};
 use serde::{Deserialize, Serialize};
 
+use super::refusals::ColleagueRefusal;
 use super::steps::turn::FinishedTurn;
 use crate::assembly::credits::TurnFunds;
 use crate::org_view::AgentView;
@@ -44,6 +45,9 @@ pub(crate) struct OpenTurn {
     /// The credits reserved.
     pub(crate) held: Credits,
     pub(crate) calls: Vec<ExternalCall>,
+    /// What was refused to consulted colleagues.
+    #[serde(default)]
+    pub(crate) colleague_refusals: Vec<ColleagueRefusal>,
 }
 
 impl OpenTurn {
@@ -55,6 +59,7 @@ impl OpenTurn {
             reservation: funds.reservation,
             held: funds.held,
             calls: Vec::new(),
+            colleague_refusals: Vec::new(),
         }
     }
 }

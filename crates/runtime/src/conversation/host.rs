@@ -15,6 +15,7 @@ use ostler_engine::turn::{AgentPath, STATE_VERSION, Turn, TurnEvent};
 use ostler_store::{Checkpoint, RetrySafety, StoreError};
 
 use super::checkpoint::{ExternalCall, OpenTurn, RunProgress, TurnCheckpointRef};
+use super::refusals::refused_to_colleague;
 use super::run_context::RunContext;
 use super::steps::turn::DraftVisibility;
 use crate::assembly::credits::top_up;
@@ -146,6 +147,10 @@ impl Host for TurnHost<'_, '_> {
     }
 
     fn on_event(&self, path: &AgentPath, event: &TurnEvent) {
+        if let TurnEvent::SubagentEnded { agent_type, messages, .. } = event {
+            let refused = refused_to_colleague(agent_type, messages, self.session.audience());
+            self.open_turn().colleague_refusals.extend(refused);
+        }
         // The text of an agent inside the turn is not meant for the customer.
         let Some(draft) = self.draft.as_ref().filter(|_| path.is_empty()) else { return };
         match event {

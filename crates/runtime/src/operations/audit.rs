@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use ostler_domain::audit::{AuditActor, REFUSED};
 use ostler_domain::contact::normalize_email;
-use ostler_domain::id::{AgentId, AuditId, UserId};
+use ostler_domain::id::{AgentId, AuditId, OrgId, UserId};
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::session::key::Peer;
-use ostler_store::{AuditEntry, AuditFilter, RefusedRequest, StoreError};
+use ostler_store::{AuditEntry, AuditFilter, NewAuditEntry, RefusedRequest, StoreError};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{OrgOperations, Result};
+use super::{Operations, OrgOperations, Result};
 use crate::ids::fresh;
 use crate::records::decode;
 use crate::records::session::Session;
@@ -45,6 +45,29 @@ impl NamedAuditEntry {
     pub(super) fn place(&self, field: &str) -> Option<String> {
         let data: Value = serde_json::from_str(&self.entry.entry.data).ok()?;
         data[PLACES][field].as_str().map(str::to_owned)
+    }
+}
+
+impl Operations {
+    /// Records that a request of somebody without an account was refused. `source` is what
+    /// they came through, by which refusals are limited.
+    pub async fn audit_anonymous_refusal(
+        &self,
+        org: OrgId,
+        source: &str,
+        subject: &str,
+        request: &Value,
+    ) -> Result<()> {
+        let entry = NewAuditEntry {
+            id: fresh(AuditId::from_u128),
+            actor: AuditActor::System,
+            action: REFUSED.to_owned(),
+            subject: subject.to_owned(),
+            data: request.to_string(),
+        };
+        let (source, limit_entry) = (source.to_owned(), fresh(AuditId::from_u128));
+        let refused = RefusedRequest { entry, source, limit_entry };
+        Ok(self.0.store.org(org).audit_refusal(refused).await?)
     }
 }
 

@@ -210,6 +210,31 @@ pub enum OperationError {
     Unreadable(#[from] UnreadableRecord),
 }
 
+impl OperationError {
+    /// Returns whether somebody asked for what they may not do, or for what is not in the org
+    /// that they named. The audit log has such refusals.
+    pub const fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Forbidden { .. }
+                | Self::Guardrail(_)
+                | Self::RoleChange(_)
+                | Self::NotPlatform
+                | Self::OwnersSetting(_)
+                | Self::AgentChange(_)
+                | Self::NoOrg(_)
+                | Self::NoMember(_)
+                | Self::NoUser(_)
+                | Self::NoAccountLink(_)
+                | Self::NoContact(_)
+                | Self::NoRecord { .. }
+                | Self::NoAgent(_)
+                | Self::NoLevelProposal(_)
+                | Self::Store(StoreError::NotFound(_))
+        )
+    }
+}
+
 impl From<ExchangeError> for OperationError {
     fn from(error: ExchangeError) -> Self {
         match error {

@@ -17,11 +17,11 @@ use ostler_domain::session::key::ConversationKey;
 use ostler_domain::time::Timestamp;
 use ostler_store::StoreError;
 
-use crate::body;
 use crate::error::{ApiError, Result};
 use crate::rate_limits::RateKey;
 use crate::route::access::unreadable_path;
 use crate::server::{ClientAddress, Server};
+use crate::{body, refusals};
 
 /// The web chat binding of a request.
 #[derive(Debug, Clone)]
@@ -36,6 +36,21 @@ pub(crate) struct OpenChat {
 impl OpenChat {
     pub(crate) const fn chat(&self) -> &Webchat {
         &self.chat
+    }
+
+    /// Checks that the page of a request may embed the chat.
+    fn check_page(&self, server: &Server, origin: Option<&HeaderValue>, host: &str) -> Result<()> {
+        let public = server.deps.public_url.as_deref().unwrap_or_default();
+        let own = [host, public.split_once("://").map_or(public, |(_, host)| host)];
+        let allowed = |origin: &HeaderValue| {
+            origin.to_str().is_ok_and(|text| self.chat.allows_origin(text, &own))
+        };
+        match origin.is_none_or(allowed) {
+            true => Ok(()),
+            false => {
+                Err(ApiError::new(ProblemCode::ForeignOrigin, "this page may not embed the chat"))
+            }
+        }
     }
 
     /// Returns the visitor with this token.
@@ -76,25 +91,29 @@ pub(crate) async fn check_origin(
     let binding = params.iter().find(|(name, _)| *name == "binding").map(|(_, value)| value);
     let origin = request.headers().get(header::ORIGIN).cloned();
     let host = request_host(&request);
-    let opened = open_chat(&server, binding.unwrap_or_default(), origin.as_ref(), &host).await;
-    let chat = match opened {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let chat = match open_chat(&server, binding.unwrap_or_default(), &host).await {
         Ok(chat) => chat,
         Err(error) => return error.into_response(),
     };
-    request.extensions_mut().insert(chat);
-    let mut response = next.run(request).await;
+    let (org, id) = (chat.org, chat.binding);
+    let page = chat.check_page(&server, origin.as_ref(), &host);
+    let origin = origin.filter(|_| page.is_ok());
+    let mut response = match page {
+        Ok(()) => {
+            request.extensions_mut().insert(chat);
+            next.run(request).await
+        }
+        Err(error) => error.into_response(),
+    };
+    refusals::audit_chat(&server, org, id, (&method, &path), response.status()).await;
     if let Some(origin) = origin {
         allow_origin(response.headers_mut(), origin);
     }
     response
 }
 
-async fn open_chat(
-    server: &Server,
-    binding: &str,
-    origin: Option<&HeaderValue>,
-    host: &str,
-) -> Result<OpenChat> {
+async fn open_chat(server: &Server, binding: &str, host: &str) -> Result<OpenChat> {
     let id: BindingId = body::parse_id(binding, "chat")?;
     let (org, stored) = match server.deps.store.binding(id).await {
         Ok((org, stored)) if stored.binding.enabled => (org, stored),
@@ -109,14 +128,7 @@ async fn open_chat(
     let ChannelConnection::Webchat(chat) = server.deps.channels.open(&config)? else {
         return Err(ApiError::not_found("chat"));
     };
-    let public = server.deps.public_url.as_deref().unwrap_or_default();
-    let own = [host, public.split_once("://").map_or(public, |(_, host)| host)];
-    let allowed =
-        |origin: &HeaderValue| origin.to_str().is_ok_and(|text| chat.allows_origin(text, &own));
-    if origin.is_some_and(|origin| !allowed(origin)) {
-        return Err(ApiError::new(ProblemCode::ForeignOrigin, "this page may not embed the chat"));
-    }
-    let url = match public {
+    let url = match server.deps.public_url.as_deref().unwrap_or_default() {
         "" => format!("//{host}/chat/{id}"),
         public => format!("{public}/chat/{id}"),
     };

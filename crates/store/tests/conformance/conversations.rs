@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ostler_domain::id::BindingId;
 use ostler_store::{
     AcceptOutcome, ClaimPolicy, CommitOutcome, LeaseAction, ReleaseReason, Store, StoreError,
     TurnCommit,
@@ -41,6 +42,28 @@ async fn a_repeated_message_returns_the_first_id(store: &Store) {
         assert_eq!(repeat.await.unwrap(), AcceptOutcome::Duplicate(first));
     }
     assert_eq!(claim(store).await.unwrap().messages.len(), 1);
+}
+
+on_every_backend!(
+    /// C19: ids of messages are unique for one binding; two providers may use the same.
+    c19_the_same_id_through_another_binding_is_another_message
+);
+async fn c19_the_same_id_through_another_binding_is_another_message(store: &Store) {
+    let org = with_org(store, 1).await;
+    let AcceptOutcome::New(first) = accept(store, org, "rosa", "m1").await else {
+        panic!("it is new")
+    };
+    let mut elsewhere = message(org, "rosa", "m1");
+    elsewhere.key.binding = BindingId::from_u128(2);
+    let second = elsewhere.id;
+    let accepted = store.org(org).accept_inbound(elsewhere.clone(), 1000).await.unwrap();
+    assert_eq!(accepted, AcceptOutcome::New(second));
+    let repeated = store.org(org).accept_inbound(elsewhere, 1000).await.unwrap();
+    assert_eq!(repeated, AcceptOutcome::Duplicate(second));
+    assert_eq!(accept(store, org, "rosa", "m1").await, AcceptOutcome::Duplicate(first));
+    for _ in 0..2 {
+        assert_eq!(claim(store).await.expect("both are answered").messages.len(), 1);
+    }
 }
 
 on_every_backend!(a_nul_character_in_a_text_is_replaced);
@@ -95,6 +118,22 @@ async fn f09_later_messages_wait_for_a_failed_one(store: &Store) {
     store.commit_turn(&turn(&second)).await.unwrap();
     let said = thread_messages(store, &second).await;
     assert_eq!((said[0].as_str(), said[2].as_str()), (r#"{"text":"m1"}"#, r#"{"text":"m2"}"#));
+}
+
+on_every_backend!(
+    /// C19: a lease that has expired cannot be renewed, also if nobody else has claimed the
+    /// conversation yet.
+    c19_an_expired_lease_is_not_renewed
+);
+async fn c19_an_expired_lease_is_not_renewed(store: &Store) {
+    let org = with_org(store, 1).await;
+    accept(store, org, "rosa", "m1").await;
+    let short = ClaimPolicy { lease: Duration::from_millis(1), ..POLICY };
+    let slow = store.claim_conversation(short).await.unwrap().unwrap();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let renewed = store.renew_lease(slow.lease, POLICY).await;
+    assert!(matches!(renewed, Err(StoreError::StaleLease)), "{renewed:?}");
+    assert!(claim(store).await.is_some(), "another worker takes it over at once");
 }
 
 on_every_backend!(a_stale_worker_commits_nothing);

@@ -114,6 +114,42 @@ async fn z09_an_unreported_send_can_be_repeated(store: &Store) {
 }
 
 on_every_backend!(
+    /// Z09: a send that is under way does not count as unreported.
+    z09_a_send_under_way_is_not_swept
+);
+async fn z09_a_send_under_way_is_not_swept(store: &Store) {
+    let org = with_org(store, 1).await;
+    replies(store, "rosa", 1, Author::Agent).await;
+    let sending = take(store).await.unwrap();
+    assert_eq!(store.unreported_sends(10).await.unwrap(), []);
+    assert_eq!(store.org(org).outbox_state(sending.id).await.unwrap(), OutboxState::Sending);
+    store.org(org).record_delivery(&sending, OutboxDelivery::Sent).await.unwrap();
+    assert_eq!(store.unreported_sends(10).await.unwrap(), []);
+    assert_eq!(store.org(org).outbox_state(sending.id).await.unwrap(), OutboxState::Sent);
+}
+
+on_every_backend!(
+    /// Z09: a report counts for the claim that it is about. One that comes after the message
+    /// was claimed again changes nothing.
+    z09_a_late_report_of_an_older_claim_is_refused
+);
+async fn z09_a_late_report_of_an_older_claim_is_refused(store: &Store) {
+    let org = with_org(store, 1).await;
+    replies(store, "rosa", 1, Author::Agent).await;
+    let older = take(store).await.unwrap();
+    let again = OutboxDelivery::RetryAfter(Duration::ZERO);
+    store.org(org).record_delivery(&older, again.clone()).await.unwrap();
+    let newer = take(store).await.unwrap();
+    assert_eq!((newer.id, newer.attempts), (older.id, older.attempts + 1));
+    for late in [OutboxDelivery::Sent, again, OutboxDelivery::Dead("no".into())] {
+        let refused = store.org(org).record_delivery(&older, late.clone()).await;
+        assert!(refused.is_err(), "{late:?}");
+        assert_eq!(store.org(org).outbox_state(newer.id).await.unwrap(), OutboxState::Sending);
+    }
+    store.org(org).record_delivery(&newer, OutboxDelivery::Sent).await.unwrap();
+}
+
+on_every_backend!(
     /// Z08: after the commit of a takeover no message of an agent is claimed; messages in
     /// flight are returned.
     z08_a_takeover_withdraws_messages_of_agents

@@ -282,6 +282,41 @@ async fn z05_an_expired_reservation_is_swept_and_its_late_cost_is_an_overrun(sto
 }
 
 on_every_backend!(
+    /// Z05: a reservation that its turn extends while the sweep is under way stays open: what
+    /// was found expired is looked at again before it is released.
+    z05_a_reservation_extended_during_a_sweep_is_kept
+);
+async fn z05_a_reservation_extended_during_a_sweep_is_kept(store: &Store) {
+    const COUNT: usize = 60;
+    let org = with_credits(store, 1, OrgPlace::TopLevel, 1000).await;
+    let mut held = Vec::new();
+    for _ in 0..COUNT {
+        let new = NewReservation { ttl: Duration::ZERO, ..reservation(1) };
+        store.org(org).reserve_credits(new).await.unwrap();
+        held.push(new.id);
+    }
+    let extend = async {
+        let mut extended = Vec::new();
+        // From the last one that the sweep reaches.
+        for id in held.iter().rev() {
+            match store.org(org).top_up_reservation(*id, credits(1), MINUTE).await {
+                Ok(_) => extended.push(*id),
+                Err(StoreError::Credits(ReserveError::NotOpen(_))) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+        extended
+    };
+    let (swept, extended) = tokio::join!(store.sweep_reservations(), extend);
+    let swept: Vec<_> = swept.unwrap().into_iter().map(|(_, id)| id).collect();
+    assert_eq!(swept.len() + extended.len(), COUNT);
+    for id in extended {
+        store.org(org).release_reservation(id).await.expect("it is open");
+    }
+    assert_balanced(store, 1).await;
+}
+
+on_every_backend!(
     /// E12: a turn of one org can be paid by another org, which alone pays.
     e12_another_org_can_pay_for_a_turn
 );

@@ -342,6 +342,26 @@ async fn the_closing_time_is_set_and_cleared_with_the_status() {
     }
 }
 
+/// C19: a reply that could not be sent is kept until a person has decided about it.
+#[tokio::test(flavor = "multi_thread")]
+async fn c19_dead_letters_of_replies_are_pruned_once_abandoned() {
+    for backend in TestDatabase::both().await {
+        let store = backend.migrated().await;
+        let org = org_with_retention(&store, 1, Some(1)).await;
+        let claimed = claimed(&store, org, "rosa").await;
+        store.commit_turn(&session(&claimed, "active", 1)).await.unwrap();
+        let sending = claim_send(&store, SENDING).await.unwrap();
+        let dead = OutboxDelivery::Dead("blocked".into());
+        store.org(org).record_delivery(&sending, dead).await.unwrap();
+        backend.execute(LONG_AGO).await;
+        assert_eq!(store.prune(DELETE, |_| ()).await.unwrap()[0].outbox, 0);
+        assert_eq!(backend.count("outbox").await, 1);
+        store.org(org).abandon_dead_letter(DeadLetterId::Outbox(sending.id), "spam").await.unwrap();
+        backend.execute(LONG_AGO).await;
+        assert_eq!(store.prune(DELETE, |_| ()).await.unwrap()[0].outbox, 1);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn abandoned_dead_letters_are_pruned() {
     for backend in TestDatabase::both().await {

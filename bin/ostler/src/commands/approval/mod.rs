@@ -16,6 +16,8 @@ use super::args::{OrgsArgs, match_id};
 use super::operator::Operator;
 use ostler_runtime::delivery::notices::text::format_call;
 
+use crate::refused_command::NotHere;
+
 /// The most approvals that are listed.
 const LIST_LIMIT: u32 = 100;
 
@@ -85,11 +87,11 @@ async fn find_pending(operator: &Operator, org: &Org, text: &str) -> anyhow::Res
         return Ok(id);
     }
     if pending.is_empty() {
-        bail!("no approval {text} in {}; none is pending there", org.name);
+        bail!(NotHere(format!("no approval {text} in {}; none is pending there", org.name)));
     }
     let each: Vec<String> = pending
         .iter()
         .map(|stored| format!("\n  {}  {}", stored.approval.id, call(stored)))
         .collect();
-    bail!("no approval {text} in {}; pending here:{}", org.name, each.concat())
+    bail!(NotHere(format!("no approval {text} in {}; pending here:{}", org.name, each.concat())))
 }

@@ -13,6 +13,7 @@ use ostler_domain::reference::ReferenceCode;
 use ostler_runtime::agents::{DelegatedWork, Page};
 
 use crate::agent_client::AgentClient;
+use crate::refused_command::NotHere;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DelegationCommand {
@@ -66,7 +67,7 @@ async fn find(client: &AgentClient, name: &str) -> anyhow::Result<Delegation> {
     loop {
         let found = delegations.list(DelegatedWork::All, page.clone()).await?;
         let Some(last) = found.last().map(|delegation| delegation.id) else {
-            bail!("no delegation has the reference code {code}");
+            bail!(NotHere(format!("no delegation has the reference code {code}")));
         };
         if let Some(delegation) = found.into_iter().find(|delegation| delegation.reference == code)
         {

@@ -8,6 +8,7 @@ use ostler_runtime::agents::WaitingPlan;
 
 use crate::agent_client::{AgentClient, with_client};
 use crate::commands::args::{BusArgs, match_id};
+use crate::refused_command::NotHere;
 use crate::screen::HEADER;
 
 #[derive(Debug, Args)]
@@ -54,8 +55,9 @@ async fn decide(
     let operations = client.operations();
     let waiting = operations.waiting_plans(&client.runtime).await?;
     let known: Vec<EnvelopeId> = waiting.iter().map(|plan| plan.key.message).collect();
-    let id = match_id(text, &known)?
-        .ok_or_else(|| anyhow!("no plan {text} waits for approval; see `ostler plan ls`"))?;
+    let id = match_id(text, &known)?.ok_or_else(|| {
+        anyhow!(NotHere(format!("no plan {text} waits for approval; see `ostler plan ls`")))
+    })?;
     let agent = waiting.iter().find(|plan| plan.key.message == id).map(|plan| &plan.key.agent);
     if let Some(unavailable) = client.start(agent).await?.pop() {
         return Err(unavailable.error.into());

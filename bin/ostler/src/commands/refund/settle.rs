@@ -9,6 +9,7 @@ use serde_json::json;
 use super::refund_json;
 use crate::commands::args::{OrgArgs, match_id, parse_text};
 use crate::commands::operator::{open_org, print_result};
+use crate::refused_command::NotHere;
 
 #[derive(Debug, Args)]
 pub(crate) struct RefundPaidArgs {
@@ -54,7 +55,10 @@ async fn settle(
     let known: Vec<RecordId> = refunds.iter().map(|one| one.refund.id).collect();
     let id = match_id(name, &known)?;
     let Some(found) = refunds.iter().find(|one| Some(one.refund.id) == id) else {
-        bail!("no refund {name} in {}; see `ostler refund ls --org {}`", org.name, org.slug);
+        bail!(NotHere(format!(
+            "no refund {name} in {}; see `ostler refund ls --org {}`",
+            org.name, org.slug
+        )));
     };
     let settled = operations.settle_refund(found.order, found.refund.id, decision, note).await?;
     let refund = &settled.refund.refund;

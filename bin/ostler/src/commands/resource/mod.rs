@@ -16,6 +16,8 @@ use super::apply::{apply, confirm, plan_resources, show_plan};
 use super::args::OutputArgs;
 use super::operator::Operator;
 
+use crate::refused_command::NotHere;
+
 pub(crate) use assign::Assignment;
 pub(crate) use editor::edit_text;
 
@@ -64,7 +66,7 @@ impl<'o> ResourceEditor<'o> {
         }
         let same = self.live.resources.keys().filter(|one| one.kind == kind && one.org == org);
         let known = same.map(|one| one.name.as_str());
-        anyhow::bail!(unknown_name(kind.table(), name, known))
+        anyhow::bail!(NotHere(unknown_name(kind.table(), name, known)))
     }
 
     /// Returns a resource.

@@ -1,6 +1,7 @@
 //! Finds the session that a person names.
 
 use crate::commands::args::match_id;
+use crate::refused_command::NotHere;
 use anyhow::bail;
 use ostler_domain::id::SessionId;
 use ostler_domain::org::Org;
@@ -31,7 +32,8 @@ pub(crate) async fn find_session(
         }
     }
     if candidates.is_empty() {
-        bail!("there are no sessions yet; write as a customer with `ostler send`");
+        let why = "there are no sessions yet; write as a customer with `ostler send`";
+        bail!(NotHere(why.to_owned()));
     }
     let known: Vec<SessionId> = candidates.iter().map(|(_, stored, _)| stored.id).collect();
     let named = match choose(name, &candidates)? {
@@ -43,7 +45,7 @@ pub(crate) async fn find_session(
         Some((org, stored, _)) => Ok((org.clone(), stored.clone())),
         None => {
             candidates.truncate(5);
-            bail!("no session `{name}`; the newest are:{}", list(&candidates))
+            bail!(NotHere(format!("no session `{name}`; the newest are:{}", list(&candidates))))
         }
     }
 }

@@ -16,6 +16,7 @@ use super::{SoulArgs, changes, document, print_changes};
 use crate::commands::args::{OrgArgs, match_id};
 use crate::commands::operator::{Operator, open_org, print_result};
 use crate::commands::session::view::{AgentNames, format_time};
+use crate::refused_command::NotHere;
 use crate::screen::{Cell, HEADER, NextCommand, WARNING, print_next, print_rows};
 
 /// The most proposals that are listed.
@@ -227,6 +228,9 @@ async fn find(operator: &Operator, org: &Org, text: &str) -> anyhow::Result<Prop
     let known: Vec<ProposalId> = pending.iter().map(|stored| stored.proposal.id).collect();
     match match_id(text, &known)? {
         Some(id) => Ok(id),
-        None => bail!("no proposal {text} waits in {}; see `ostler soul proposals ls`", org.name),
+        None => bail!(NotHere(format!(
+            "no proposal {text} waits in {}; see `ostler soul proposals ls`",
+            org.name
+        ))),
     }
 }

@@ -21,6 +21,7 @@ use serde_json::json;
 
 use super::args::{OrgArgs, match_id};
 use super::operator::{Operator, open_org};
+use crate::refused_command::NotHere;
 use crate::screen::{NextCommand, print_next};
 
 #[derive(Debug, Subcommand)]
@@ -130,13 +131,13 @@ async fn find(operator: &Operator, org: &Org, text: &str) -> anyhow::Result<Work
         return Ok(id);
     }
     if all.is_empty() {
-        bail!("no workflow {text} in {}; none was started there", org.name);
+        bail!(NotHere(format!("no workflow {text} in {}; none was started there", org.name)));
     }
     let each = all.iter().take(10);
     let each: Vec<String> = each
         .map(|workflow| format!("\n  {}  {}  {}", workflow.id, workflow.name, workflow.status))
         .collect();
-    bail!("no workflow {text} in {}; there are:{}", org.name, each.concat())
+    bail!(NotHere(format!("no workflow {text} in {}; there are:{}", org.name, each.concat())))
 }
 
 /// Opens the installation and finds the workflow that the arguments name.

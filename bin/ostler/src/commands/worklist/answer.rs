@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::agent_client::{AgentClient, with_client};
 use crate::commands::args::{BusArgs, match_id};
+use crate::refused_command::NotHere;
 use crate::screen::HEADER;
 
 #[derive(Debug, Args)]
@@ -47,6 +48,7 @@ pub(super) async fn run(args: &WorklistAnswerArgs) -> anyhow::Result<()> {
 async fn find(client: &AgentClient, text: &str) -> anyhow::Result<EnvelopeId> {
     let items = client.operations().work_items(None).await?;
     let known: Vec<EnvelopeId> = items.iter().map(|item| item.message.message.id).collect();
-    match_id(text, &known)?
-        .ok_or_else(|| anyhow!("no message {text} waits for a person; see `ostler worklist ls`"))
+    match_id(text, &known)?.ok_or_else(|| {
+        anyhow!(NotHere(format!("no message {text} waits for a person; see `ostler worklist ls`")))
+    })
 }

@@ -82,7 +82,7 @@ pub(crate) async fn run(
     run.pending.side_effects.refusals = run
         .finished_turns
         .iter()
-        .flat_map(|turn| refused_calls(turn, &run.session, context.run_id))
+        .flat_map(|turn| refused_calls(turn, &run.session, context.run_id, &context.view))
         .collect();
     let session = run.session.to_state();
     let agent = run.session.active_agent();

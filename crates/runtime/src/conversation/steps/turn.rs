@@ -23,6 +23,7 @@ use crate::channel_binding::peer_address;
 use crate::conversation::checkpoint::{OpenTurn, RunProgress};
 use crate::conversation::host::TurnHost;
 use crate::conversation::media;
+use crate::conversation::refusals::ColleagueRefusal;
 use crate::conversation::run::Run;
 use crate::conversation::run_context::RunContext;
 use crate::conversation::steps::rate_limit::{RateCheck, counted_as};
@@ -52,6 +53,9 @@ pub(crate) struct FinishedTurn {
     /// What consulted colleagues spent inside the turn.
     #[serde(default)]
     pub(crate) colleague_spending: BTreeMap<AgentId, Credits>,
+    /// What was refused to consulted colleagues inside the turn.
+    #[serde(default)]
+    pub(crate) colleague_refusals: Vec<ColleagueRefusal>,
     /// How many external calls have an unknown outcome.
     #[serde(default)]
     pub(crate) unknown_outcomes: u32,
@@ -229,6 +233,7 @@ fn finished_turn(
         errors: account.errors.clone(),
         payer: open.payer,
         colleague_spending: colleague_spending(context, &account.usage_by_agent),
+        colleague_refusals: open.colleague_refusals,
         unknown_outcomes,
         reservation: open.reservation,
         record: TurnRecord {
