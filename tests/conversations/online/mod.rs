@@ -8,6 +8,7 @@ mod foreign_requests;
 mod hierarchy;
 mod keys;
 mod operator;
+mod sign_up;
 mod stream;
 mod threads;
 mod webhooks;
