@@ -27,7 +27,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 ];
 
 /// Modules that every room may use, and what each of them may use.
-const SHARED: [(&str, &[&str]); 19] = [
+const SHARED: [(&str, &[&str]); 20] = [
     ("faults", &[]),
     ("ids", &[]),
     ("outage_log", &[]),
@@ -43,7 +43,8 @@ const SHARED: [(&str, &[&str]); 19] = [
     ("change_audit", &["ids", "records"]),
     ("workers", &["ids", "records"]),
     ("account_links", &["ids", "records"]),
-    ("deep_links", &["account_links"]),
+    ("deep_links", &["account_links", "ids", "org_view", "records", "shared_bot"]),
+    ("sign_up", &["account_links", "deep_links", "ids", "org_view", "records", "shared_bot"]),
     ("shared_bot", &["channel_binding", "ids", "org_view", "records"]),
     ("pending_commit", &["ids", "records"]),
     ("inbox", &["faults", "ids", "records"]),

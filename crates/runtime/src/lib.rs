@@ -31,9 +31,10 @@
 //! | `turn_tool` | the frame of tools that work inside a conversation |
 //! | [`deltas`] | the text that agents are writing at the moment |
 //! | [`channel_binding`] | bindings in the form that channels take |
-//! | [`shared_bot`] | the platform's bot, through which people reach other orgs too |
+//! | [`shared_bot`] | the platform's bots and web chats, through which people reach other orgs too |
 //! | `account_links` | the accounts on channels that belong to users |
 //! | `deep_links` | the links that open a conversation with an org |
+//! | `sign_up` | making the organization of a stranger who signs up |
 //! | [`run_error`] | why a run failed |
 //! | `workers` | workers of templates: assigning, creating and archiving them |
 //! | `change_audit` | audit entries of the changes that agents' tools make, and notices about them |
@@ -68,6 +69,7 @@ pub mod records;
 pub mod run_error;
 pub mod running_turns;
 pub mod shared_bot;
+mod sign_up;
 pub mod team;
 pub mod toolbox;
 mod turn_tool;

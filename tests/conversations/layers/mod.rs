@@ -13,6 +13,7 @@
 //! | `verification` | the eight points by which the layers are verified |
 //! | `outreach` | e-mail and text messages to contacts |
 //! | `routing` | who is recognized, and who answers them |
+//! | `sign_up` | strangers get an organization by an interview |
 //! | `testing_mode` | what a test leaves behind |
 //! | `delegations` | work and instructions go down, insights go up |
 
@@ -25,6 +26,7 @@ mod issues;
 mod matrix;
 mod outreach;
 mod routing;
+mod sign_up;
 mod testing_mode;
 mod tree;
 mod verification;

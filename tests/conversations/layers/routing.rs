@@ -27,7 +27,7 @@ use crate::support::{
     sent_message, telegram_message,
 };
 
-const PLATFORM_BOT: BindingId = BindingId::from_u128(0x9b07);
+pub(super) const PLATFORM_BOT: BindingId = BindingId::from_u128(0x9b07);
 const ADA: UserId = UserId::from_u128(0xada);
 const TOM: UserId = UserId::from_u128(0x70);
 /// Telegram accounts.
@@ -47,7 +47,11 @@ pub(super) struct Chats {
 
 impl Chats {
     pub(super) async fn new(store: Store) -> Self {
-        let tree = Tree::in_store(store, ECHO).await;
+        Self::with_script(store, ECHO).await
+    }
+
+    pub(super) async fn with_script(store: Store, script: &str) -> Self {
+        let tree = Tree::in_store(store, script).await;
         let Tree { scenario, seen } = tree;
         let org = ConnectedOrg::of(scenario, delivery_options());
         let server = org.bot([sent_message(1)]).await;
@@ -114,8 +118,13 @@ impl Chats {
     }
 
     /// Returns all that models were asked.
-    fn asked(&self) -> String {
+    pub(super) fn asked(&self) -> String {
         format!("{:?}", self.seen.all())
+    }
+
+    /// Returns the system prompt of the last call.
+    pub(super) fn last_prompt(&self) -> String {
+        self.seen.last().system
     }
 
     /// Returns who answered last in an org, and how the person entered.

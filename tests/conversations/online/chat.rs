@@ -367,7 +367,7 @@ async fn only_allowed_origins_can_embed_the_chat() {
 }
 
 /// Returns the token of a visitor whose address the page's server has proved.
-async fn signed_visitor(online: &Online, email: &str) -> String {
+pub(super) async fn signed_visitor(online: &Online, email: &str) -> String {
     let expires = Clock::system().now().as_millis() / 1000 + 600;
     let mut mac = Hmac::<Sha256>::new_from_slice("c".repeat(40).as_bytes()).unwrap();
     mac.update(format!("webchat identity\0{email}\0{expires}").as_bytes());

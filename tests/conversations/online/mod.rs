@@ -11,6 +11,7 @@ mod keys;
 mod limits;
 mod matrix;
 mod operator;
+mod sign_up;
 mod stream;
 mod threads;
 mod webhooks;

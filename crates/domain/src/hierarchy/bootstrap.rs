@@ -1,8 +1,9 @@
-//! The initial agents of a new client org.
+//! The initial agents of new orgs.
 
 use crate::agent::AgentKind;
 use crate::agent::autonomy::{AutonomyLevel, initial_level};
 use crate::agent::subtype::Subtype;
+use crate::org::Org;
 use crate::org::layer::BusinessPosition;
 use crate::soul::Soul;
 
@@ -30,15 +31,8 @@ pub struct NewAgent {
 /// Returns the agents of a new client: a PM, customer service and, if wanted, a
 /// coordinator. Only the PM is essential, because it can stand in for the others.
 pub fn initial_agents(org: &str, with_coordinator: bool) -> Vec<NewAgent> {
-    let agent = |subtype: Subtype, slug: &'static str, role: &str| NewAgent {
-        name: format!("{org} {role}"),
-        slug,
-        kind: AgentKind::Conversational,
-        autonomy: initial_level(&BusinessPosition::in_sub_org(&subtype)),
-        model: None,
-        soul: first_soul(&subtype, org),
-        essential: subtype == Subtype::Pm,
-        subtype,
+    let agent = |subtype: Subtype, slug: &'static str, role: &str| {
+        new_agent(org, BusinessPosition::in_sub_org(&subtype), slug, role)
     };
     let coordinator = with_coordinator.then(|| NewAgent {
         kind: AgentKind::Internal,
@@ -52,6 +46,26 @@ pub fn initial_agents(org: &str, with_coordinator: bool) -> Vec<NewAgent> {
     .into_iter()
     .chain(coordinator)
     .collect()
+}
+
+/// Returns the PM with which a new agency starts.
+pub fn agency_pm(agency: &Org) -> NewAgent {
+    new_agent(&agency.name, BusinessPosition::of(agency, &Subtype::Pm), "pm", "PM")
+}
+
+fn new_agent(org: &str, position: BusinessPosition, slug: &'static str, role: &str) -> NewAgent {
+    let autonomy = initial_level(&position);
+    let subtype = position.subtype;
+    NewAgent {
+        name: format!("{org} {role}"),
+        slug,
+        kind: AgentKind::Conversational,
+        autonomy,
+        model: None,
+        soul: first_soul(&subtype, org),
+        essential: subtype == Subtype::Pm,
+        subtype,
+    }
 }
 
 /// Returns the soul that a new agent starts with.

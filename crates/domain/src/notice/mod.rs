@@ -82,6 +82,8 @@ pub enum NoticeKind {
     DelegationAnswered,
     /// The PM gave an agent an instruction.
     Instruction,
+    /// A stranger got an org of their own.
+    SignedUp,
 }
 
 /// How soon a person has to know.
@@ -138,7 +140,8 @@ impl NoticeKind {
             | Self::IssueSettled
             | Self::DelegationReceived
             | Self::DelegationAnswered
-            | Self::Instruction => 0,
+            | Self::Instruction
+            | Self::SignedUp => 0,
         })
     }
 
@@ -178,6 +181,7 @@ impl NoticeKind {
             Self::DelegationReceived => "Work was delegated to your organization.",
             Self::DelegationAnswered => "A client answered your delegation.",
             Self::Instruction => "The PM gave you an instruction.",
+            Self::SignedUp => "Somebody signed up.",
         }
     }
 
@@ -212,7 +216,8 @@ impl NoticeKind {
             | Self::IssueSettled
             | Self::DelegationReceived
             | Self::DelegationAnswered
-            | Self::Instruction => NoticeTopic::Organizations,
+            | Self::Instruction
+            | Self::SignedUp => NoticeTopic::Organizations,
         }
     }
 

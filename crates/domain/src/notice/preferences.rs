@@ -35,7 +35,8 @@ pub enum NoticeTopic {
     Workflows,
     /// Conversations that one agent handed to another.
     Handoffs,
-    /// Issues and work that the agency and its clients send each other.
+    /// Issues and work that the agency and its clients send each other, and organizations
+    /// that signed up.
     Organizations,
 }
 

@@ -10,6 +10,7 @@ pub mod permission;
 pub mod plan;
 pub mod role;
 pub mod settings;
+pub mod sign_up;
 pub mod tree;
 
 use std::num::NonZeroU32;

@@ -14,6 +14,7 @@ use crate::id::BindingId;
 use crate::identity_check::IdentityCheck;
 use crate::money::caps::SessionBudget;
 use crate::notice::preferences::{NoticeDestination, NoticePreferences, NoticeTopic};
+use crate::org::sign_up::SignUpSettings;
 use crate::session::errors::ErrorPolicy;
 use crate::session::guided::InterviewTemplate;
 use crate::session::lifetime::{ClosePolicy, Lifetime, ReopenPolicy};
@@ -72,6 +73,10 @@ pub struct OrgSettings {
     /// of the installation is used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
+    /// What strangers get who sign up with the platform's system agent. Without it nobody
+    /// can; only the platform's organization has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sign_up: Option<SignUpSettings>,
 }
 
 impl OrgSettings {

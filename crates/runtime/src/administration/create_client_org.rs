@@ -41,13 +41,17 @@ impl AdministrationTool for CreateClientOrg {
         let time_zone = time_zone.unwrap_or_else(|| "UTC".to_owned());
         let new = NewClient { slug: slug.trim().to_owned(), name, time_zone, owners, coordinator };
         let agency = call.org(agency.as_deref()).await?;
-        let CreatedClient { org, existed, missing } = agency.create_client(&new, call.host).await?;
+        let CreatedClient { org, existed, missing, deep_link } =
+            agency.create_client(&new, call.host).await?;
         let done = if existed { "exists already" } else { "is created" };
         let mut text = format!("{} (`{}`) {done}.", org.name, org.slug);
         if let Some(why) = missing {
             text.push_str(&format!(
                 " It has its PM only, because the rest failed: {why}. Call this again to add it."
             ));
+        }
+        if let Some(url) = deep_link.and_then(|link| link.url) {
+            text.push_str(&format!(" People reach it in Telegram at {url}"));
         }
         Ok(text)
     }

@@ -11,7 +11,12 @@ use super::SessionFacts;
 use super::briefing::AgentBriefing;
 use super::documents::LoadedDocument;
 use crate::org_view::{AgentView, OrgView};
-use crate::records::session::Interview;
+use crate::records::session::{Interview, SignUpProgress};
+
+/// What an agent is told that signs up a stranger.
+const SIGN_UP: &str = include_str!("prompts/sign_up.md");
+/// The most characters of an answer in the prompt.
+const MAX_ANSWER_CHARS: usize = 300;
 
 /// Builds the system prompt of an agent in a session.
 pub(crate) fn build_prompt(
@@ -59,11 +64,20 @@ fn texts(all: &[String]) -> Vec<&str> {
     all.iter().map(String::as_str).collect()
 }
 
+/// Returns a customer's answer as one line, so that it cannot look like a part of the prompt.
+fn quoted(answer: &str) -> String {
+    let words: Vec<&str> = answer.split_whitespace().collect();
+    words.join(" ").chars().take(MAX_ANSWER_CHARS).collect()
+}
+
 /// Returns the section about the interview that guides the conversation.
 fn interview_section(interview: &Interview) -> String {
     let mut text = String::from("\n## The interview you are leading\n\n");
     for (field, value) in interview.state.fields() {
-        text.push_str(&format!("- {field}: {value}\n"));
+        text.push_str(&format!("- {field}: {}\n", quoted(value)));
+    }
+    if interview.sign_up == Some(SignUpProgress::Asking) {
+        text.push_str(SIGN_UP);
     }
     match interview.state.next(&interview.template) {
         InterviewStep::Ask(question) | InterviewStep::FollowUp(question) => {

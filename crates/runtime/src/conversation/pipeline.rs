@@ -137,6 +137,9 @@ async fn prepare_turn<'c>(
     let text = input.text(&run.earlier);
     let documents = steps::context::run(context, run, agent, contact, &text).await?;
     Box::pin(steps::interview::run(context, run, agent, input, &rate, &text)).await?;
+    if let Some(outcome) = Box::pin(steps::sign_up::run(context, run, agent)).await? {
+        return Ok(PreparedTurn::Stopped(outcome));
+    }
     let mut harness = steps::tools::run(context, run, agent);
     if run.is_silent {
         // The call is made, and no model is asked.

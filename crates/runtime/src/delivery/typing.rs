@@ -10,8 +10,9 @@ use ostler_domain::id::SessionId;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::channel_binding::{binding_config, peer_address};
+use crate::channel_binding::peer_address;
 use crate::running_turns::{RunningTurn, RunningTurns};
+use crate::shared_bot::connection_config;
 
 /// How often running turns are checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
@@ -62,9 +63,9 @@ impl Typing {
         let Some(bound) = bound.clone().find(|one| one.binding.id == session.binding) else {
             return;
         };
-        let Ok(connection) = self.channels.open(&binding_config(session.org, bound)) else {
-            return;
-        };
+        let config = connection_config(turn.org_views.store(), session.org, bound).await;
+        let Ok(Some(config)) = config else { return };
+        let Ok(connection) = self.channels.open(&config) else { return };
         if let Err(error) = connection.show_typing(peer_address(&session.peer)).await {
             tracing::debug!(%error, "typing indicator not sent");
         }

@@ -4,6 +4,7 @@
 use futures_util::future::BoxFuture;
 use ostler_domain::channel::Channel;
 use ostler_domain::hierarchy::bootstrap::initial_agents;
+use ostler_domain::hierarchy::deep_link::DEFAULT_LINK_DAYS;
 use ostler_domain::id::{BindingId, OrgId};
 use ostler_domain::money::Credits;
 use ostler_domain::org::guardrail::GuardedAction;
@@ -18,7 +19,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::world::{ApplyHost, LiveWorld};
-use super::{Actor, NewBinding, OperationError, Operations, OrgOperations, Result};
+use super::{
+    Actor, Inner, NewBinding, NewDeepLink, OperationError, Operations, OrgOperations, Result,
+};
+use crate::deep_links::{self, DEEP_LINK, DeepLinkRequest};
 use crate::hierarchy::plan::ISSUE;
 
 /// The most sessions and issues that are counted.
@@ -57,6 +61,8 @@ pub struct CreatedClient {
     pub existed: bool,
     /// Why it has its PM only; a repeat adds the rest.
     pub missing: Option<String>,
+    /// A deep link to it, unless it has one already.
+    pub deep_link: Option<NewDeepLink>,
 }
 
 /// Figures of a client.
@@ -155,8 +161,8 @@ impl Operations {
 
 impl OrgOperations<'_> {
     /// Creates a client of the org on the free plan: the org, its owners, its first agents and
-    /// a web chat, all in one transaction. If only parts fail that it can be used without, it
-    /// starts with its PM. For a client that exists, missing parts are added.
+    /// a web chat, all in one transaction, and a deep link. If only parts fail that it can be
+    /// used without, it starts with its PM. For a client that exists, missing parts are added.
     pub async fn create_client(
         &self,
         new: &NewClient,
@@ -188,7 +194,21 @@ impl OrgOperations<'_> {
         };
         let id = store.org_by_slug(&new.slug).await?;
         let id = id.ok_or_else(|| OperationError::NoOrg(new.slug.clone()))?;
-        Ok(CreatedClient { org: store.org(id).org().await?, existed, missing })
+        let deep_link = self.first_deep_link(id).await?;
+        Ok(CreatedClient { org: store.org(id).org().await?, existed, missing, deep_link })
+    }
+
+    /// Creates the first deep link of a client that the actor was allowed to create.
+    async fn first_deep_link(&self, client: OrgId) -> Result<Option<NewDeepLink>> {
+        let Inner { store, org_views, clock, .. } = self.inner();
+        if !store.org(client).newest_records(DEEP_LINK, None, 1).await?.is_empty() {
+            return Ok(None);
+        }
+        let view = org_views.current(client).await?;
+        let (created_by, now) = (self.actor.audit_actor(), clock.now());
+        let request = DeepLinkRequest { created_by, agent: None, days: DEFAULT_LINK_DAYS, now };
+        let created = deep_links::create(org_views, &view, request).await?;
+        created.map(Some).map_err(|_| OperationError::NoRandomNumbers)
     }
 
     async fn make_client(

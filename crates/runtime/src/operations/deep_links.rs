@@ -1,36 +1,20 @@
 //! Deep links: addresses that open a conversation with the org, or a test of one of its agents.
 
-use ostler_domain::channel::Channel;
-use ostler_domain::hierarchy::deep_link::{
-    DeepLink, DeepLinkToken, deep_link_lifetime, telegram_url,
-};
-use ostler_domain::id::{OrgId, RecordId};
+use ostler_domain::hierarchy::deep_link::DeepLink;
+use ostler_domain::id::RecordId;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::time::Timestamp;
-use ostler_store::OrgBinding;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{OperationError, OrgOperations, Result};
-use crate::account_links::{hash, read};
-use crate::deep_links::{DEEP_LINK, payload};
-use crate::ids::fresh;
+use crate::account_links::read;
+use crate::deep_links::{self, DEEP_LINK, DeepLinkRequest};
 use crate::records::encode;
-use crate::shared_bot::shared_bot;
+
+pub use crate::deep_links::NewDeepLink;
 
 /// The most links that are listed.
 const MAX_LINKS: u32 = 500;
-
-/// A deep link that was just created. It is shown once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewDeepLink {
-    pub id: RecordId,
-    /// The text after `/start`.
-    pub payload: String,
-    /// The address that opens it in Telegram; `None` if no bot with a known name serves the
-    /// org.
-    pub url: Option<String>,
-    pub expires_at: Timestamp,
-}
 
 /// A stored deep link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +29,7 @@ impl OrgOperations<'_> {
     /// agency tests the named agent by it, or the PM if none is named; customers reach
     /// customer service. Only the hash of its secret is stored.
     pub async fn create_deep_link(&self, agent: Option<&str>, days: u32) -> Result<NewDeepLink> {
-        let store = self.authorize(OrgPermission::Configure).await?;
+        self.authorize(OrgPermission::Configure).await?;
         let view = self.view().await?;
         let agent = match agent {
             Some(name) => {
@@ -54,24 +38,10 @@ impl OrgOperations<'_> {
             }
             None => None,
         };
-        let mut secret = [0; 16];
-        getrandom::fill(&mut secret).map_err(|_| OperationError::NoRandomNumbers)?;
-        let id = fresh(RecordId::from_u128);
-        let expires_at = self.inner().clock.now() + deep_link_lifetime(days);
-        let link = DeepLink {
-            agent,
-            hash: hash(&secret),
-            created_by: self.actor.audit_actor(),
-            expires_at,
-            revoked_at: None,
-        };
-        let data = json!({"agent": agent, "expires_at": expires_at});
-        let audit = self.audit_change("create_deep_link", &id, &Value::Null, &data);
-        store.audited(audit).save_record(DEEP_LINK, id, None, encode(&link)).await?;
-        let payload = payload(DeepLinkToken { org: self.org, link: id, secret });
-        let bot = self.serving_bot(&view.bindings, view.platform_org).await?;
-        let url = bot.map(|bot| telegram_url(&bot, &payload));
-        Ok(NewDeepLink { id, payload, url, expires_at })
+        let (created_by, now) = (self.actor.audit_actor(), self.inner().clock.now());
+        let request = DeepLinkRequest { created_by, agent, days, now };
+        let created = deep_links::create(&self.inner().org_views, &view, request).await?;
+        created.map_err(|_| OperationError::NoRandomNumbers)
     }
 
     /// Returns the links of the org, newest first.
@@ -100,29 +70,4 @@ impl OrgOperations<'_> {
         let write = store.audited(audit);
         Ok(write.save_record(DEEP_LINK, id, Some(&stored), encode(&after)).await?)
     }
-
-    /// Returns the name of the Telegram bot that serves the org: its own, or else that of the
-    /// platform.
-    async fn serving_bot(
-        &self,
-        own: &[OrgBinding],
-        platform: Option<OrgId>,
-    ) -> Result<Option<String>> {
-        let is_bot = |one: &&OrgBinding| {
-            let binding = &one.binding;
-            binding.channel == Channel::Telegram && binding.enabled && shared_bot(one).is_none()
-        };
-        if let Some(bot) = own.iter().find(is_bot) {
-            return Ok(bot_name(bot));
-        }
-        let Some(platform) = platform else { return Ok(None) };
-        let view = self.inner().org_views.current(platform).await?;
-        Ok(view.bindings.iter().filter(is_bot).find_map(bot_name))
-    }
-}
-
-/// Returns the name of a bot, if its settings have it.
-fn bot_name(bound: &OrgBinding) -> Option<String> {
-    let settings: Value = serde_json::from_str(&bound.settings).ok()?;
-    settings["username"].as_str().map(str::to_owned)
 }

@@ -121,6 +121,18 @@ pub struct PreviousSession {
 pub struct Interview {
     pub template: InterviewTemplate,
     pub state: InterviewState,
+    /// Set if it signs up a stranger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign_up: Option<SignUpProgress>,
+}
+
+/// How far the sign-up of a stranger is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignUpProgress {
+    Asking,
+    /// The organization was made, or refused.
+    Finished,
 }
 
 /// The values of a new session.

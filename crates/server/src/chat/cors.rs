@@ -15,6 +15,7 @@ use ostler_channels::webchat::{Visitor, Webchat};
 use ostler_domain::id::{BindingId, OrgId};
 use ostler_domain::session::key::ConversationKey;
 use ostler_domain::time::Timestamp;
+use ostler_runtime::shared_bot::shared_bot;
 use ostler_store::StoreError;
 
 use crate::error::{ApiError, Result};
@@ -120,8 +121,9 @@ async fn open_chat(server: &Server, binding: &str, host: &str) -> Result<OpenCha
         Ok(_) | Err(StoreError::NotFound(_)) => return Err(ApiError::not_found("chat")),
         Err(other) => return Err(other.into()),
     };
+    let is_shared = shared_bot(&stored).is_some();
     let (binding, settings, secret) = (stored.binding, stored.settings, stored.secret);
-    if binding.channel != ostler_domain::channel::Channel::Webchat {
+    if is_shared || binding.channel != ostler_domain::channel::Channel::Webchat {
         return Err(ApiError::not_found("chat"));
     }
     let config = BindingConfig { org, binding, settings, secret };

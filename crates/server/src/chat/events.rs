@@ -22,6 +22,7 @@ use ostler_domain::session::key::{ConversationKey, Peer};
 use ostler_runtime::deltas::{Delta, DeltaContent};
 use ostler_runtime::records::message::{MessageAuthor, Purpose, ThreadMessage};
 use ostler_runtime::records::outgoing::OutgoingMessage;
+use ostler_runtime::records::session::{Session, SignUpProgress};
 use ostler_store::{
     SessionPhase, StoreError, StoredMessage, Transcript, TranscriptCursor, TranscriptStart,
 };
@@ -69,7 +70,7 @@ pub(crate) async fn follow(
     let visitor = visitor.map_err(|error| unauthorized(&error))?;
     let key = chat.conversation_key(&server, &visitor).await?;
     // Subscribe before the first read, so that no message is missed.
-    let (signals, deltas) = (server.tails.subscribe(chat.org), server.deps.deltas.follow());
+    let (signals, deltas) = (server.tails.subscribe(key.org), server.deps.deltas.follow());
     let seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
     let seen = seen.or(query.after.as_deref());
     let from = seen.and_then(parse_cursor).map_or(TranscriptStart::Newest, TranscriptStart::After);
@@ -78,8 +79,10 @@ pub(crate) async fn follow(
         StreamHolder::address(client),
         StreamHolder::Org(chat.org),
     ];
+    let may_move = server.deps.receiver.shares_its_chat(chat.org).await?;
     let stream = VisitorStream {
         server: server.clone(),
+        may_move,
         connection: ChannelConnection::Webchat(chat.chat().clone()),
         chat,
         visitor,
@@ -124,6 +127,8 @@ struct VisitorStream {
     chat: OpenChat,
     visitor: Visitor,
     key: ConversationKey,
+    /// Whether the visitor may get another conversation on this chat.
+    may_move: bool,
     from: TranscriptStart,
     /// Set once the conversation exists.
     conversation: Option<ConversationId>,
@@ -175,8 +180,27 @@ impl VisitorStream {
                     () = tokio::time::sleep_until(next_poll) => break,
                 }
             }
-            next_poll = Instant::now() + self.send_new_messages(&sink).await?;
+            let has_moved = self.may_move && self.has_moved().await;
+            let wait = self.send_new_messages(&sink).await?;
+            if has_moved && wait == POLL_INTERVAL {
+                // The page opens a stream of the other conversation.
+                return Ok(());
+            }
+            next_poll = Instant::now() + wait;
         }
+    }
+
+    /// Returns whether the visitor has another conversation now, because they have signed up
+    /// and reach their own org. While a sign-up is not committed, its answer is still to come.
+    async fn has_moved(&self) -> bool {
+        let key = self.chat.conversation_key(&self.server, &self.visitor).await;
+        let Some(session) = self.session.filter(|_| key.is_ok_and(|key| key != self.key)) else {
+            return false;
+        };
+        let stored = self.server.deps.store.org(self.key.org).session(session).await;
+        let session = stored.ok().and_then(|one| serde_json::from_str::<Session>(&one.data).ok());
+        let interview = session.and_then(|session| session.interview);
+        interview.is_none_or(|one| one.sign_up != Some(SignUpProgress::Asking))
     }
 
     /// Sends the drafts of this conversation so far.

@@ -35,7 +35,7 @@ pub(crate) async fn read(
     let visitor = chat.chat().verify_file_ticket(&query.ticket, blob, now);
     let visitor = visitor.map_err(|error| unauthorized(&error))?;
     let key = chat.conversation_key(&server, &visitor).await?;
-    let store = server.deps.store.org(chat.org);
+    let store = server.deps.store.org(key.org);
     if !store.conversation_uses_blob(&key, blob).await? {
         return Err(ApiError::not_found("file"));
     }

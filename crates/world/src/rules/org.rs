@@ -39,6 +39,10 @@ impl Checker<'_> {
             }
         }
         self.settings(address, &spec.settings);
+        if spec.settings.sign_up.is_some() && !spec.platform {
+            let message = "people sign up with the platform; set this on its organization";
+            self.report(address, "settings.sign_up", message);
+        }
     }
 
     fn place(&mut self, address: &Address, spec: &OrgDefinition) {

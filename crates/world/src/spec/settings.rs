@@ -11,6 +11,7 @@ use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::org::settings::{
     ApprovalSettings, ChannelAddress, NotifyAddresses, OrgSettings,
 };
+use ostler_domain::org::sign_up::SignUpSettings;
 use ostler_domain::session::errors::ErrorPolicy;
 use ostler_domain::session::guided::InterviewTemplate;
 use ostler_domain::session::lifetime::{ClosePolicy, Lifetime, ReopenPolicy};
@@ -64,6 +65,10 @@ pub struct SettingsDefinition {
     /// The models of agents that name none, in order of preference; without any, the default
     /// of the installation.
     pub models: Vec<String>,
+    /// What strangers get who sign up on the platform's bot or web chat; without it nobody
+    /// can. Only the platform's organization has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sign_up: Option<SignUpSettings>,
 }
 
 /// What a session may spend.
@@ -275,6 +280,7 @@ impl SettingsDefinition {
             web_hosts: settings.web_hosts.clone(),
             identity_check: settings.identity_check.clone(),
             models: settings.models.clone(),
+            sign_up: settings.sign_up,
         }
     }
 
@@ -301,6 +307,7 @@ impl SettingsDefinition {
             web_hosts: self.web_hosts.clone(),
             identity_check: self.identity_check.clone(),
             models: self.models.clone(),
+            sign_up: self.sign_up,
         })
     }
 }

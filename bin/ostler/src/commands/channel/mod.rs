@@ -11,6 +11,7 @@ use ostler_domain::channel::Channel;
 use ostler_domain::org::Org;
 use ostler_domain::secret::SecretRef;
 use ostler_runtime::channel_binding::binding_config;
+use ostler_runtime::shared_bot::shared_bot;
 use ostler_store::OrgBinding;
 use serde_json::{Value, json};
 
@@ -95,7 +96,8 @@ fn binding_json(
 ) -> Value {
     let (id, url) = (binding.binding.id, operator.installation.web_url());
     let address = match binding.binding.channel {
-        Channel::Webchat => format!("{url}/chat/{id}"),
+        // The platform's web chat, if the org uses that.
+        Channel::Webchat => format!("{url}/chat/{}", shared_bot(binding).unwrap_or(id)),
         _ => format!("{url}/v1/webhooks/{id}"),
     };
     let settings: Value = serde_json::from_str(&binding.settings).unwrap_or_default();

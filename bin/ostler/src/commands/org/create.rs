@@ -3,8 +3,9 @@
 use std::num::NonZeroU32;
 
 use clap::Args;
+use ostler_domain::hierarchy::deep_link::DEFAULT_LINK_DAYS;
 use ostler_domain::org::plan::LicencePlan;
-use ostler_runtime::operations::{ClientParts, first_resources};
+use ostler_runtime::operations::{Actor, ClientParts, first_resources};
 use ostler_world::{Address, Resource, Resources};
 use serde_json::{Value, json};
 
@@ -92,10 +93,23 @@ pub(super) async fn run(args: &OrgCreateArgs) -> anyhow::Result<()> {
     }
     let plan = editor.plan(&resources)?;
     operator.make(&plan, &how).await?;
+    if !args.output.json && with_agents && !args.change.is_dry_run() {
+        print_deep_link(&operator, &args.slug).await?;
+    }
     if !args.output.json && with_agents {
         anstream::println!("next     ostler channel ls --org {}", args.slug);
     } else if !args.output.json {
         anstream::println!("next     ostler agent create SLUG --org {}", args.slug);
+    }
+    Ok(())
+}
+
+/// Creates and prints a deep link to a new client, unless no bot with a known name serves it.
+async fn print_deep_link(operator: &Operator, slug: &str) -> anyhow::Result<()> {
+    let Some(id) = operator.store.org_by_slug(slug).await? else { return Ok(()) };
+    let client = operator.operations.as_actor(Actor::Terminal, id);
+    if let Some(url) = client.create_deep_link(None, DEFAULT_LINK_DAYS).await?.url {
+        anstream::println!("telegram {url}");
     }
     Ok(())
 }

@@ -32,6 +32,13 @@ pub(crate) struct ChangeArgs {
     yes: bool,
 }
 
+impl ChangeArgs {
+    /// Returns whether nothing is changed.
+    pub(crate) const fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+}
+
 /// Whether a person is asked before a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {

@@ -2,7 +2,6 @@
 //! as the agency's owner who tests a client's agents.
 
 use ostler_channels::inbound::{InboundContent, InboundMessage};
-use ostler_domain::channel::Channel;
 use ostler_domain::contact::SenderProof;
 use ostler_domain::hierarchy::chat::{BotOwner, ChatFacts, reached_org, resolve};
 use ostler_domain::hierarchy::deep_link::DeepLinkRefused;
@@ -18,6 +17,7 @@ use crate::deep_links::{self, OpenedLink};
 use crate::ids::derived;
 use crate::org_view::OrgView;
 use crate::records::{decode, encode};
+use crate::shared_bot::is_shareable;
 
 /// The record kind of [`StoredEntryPoint`].
 const KIND: &str = "arrival";
@@ -67,7 +67,7 @@ impl InboundReceiver {
     ) -> Result<Result<EntryPoint, DeepLinkRefused>, StoreError> {
         let account = self.sender_account(context, inbound).await?;
         let bot = match context.view.org.place {
-            OrgPlace::Platform if context.bound.binding.channel == Channel::Telegram => {
+            OrgPlace::Platform if is_shareable(&context.bound.binding.channel) => {
                 BotOwner::Platform(context.org)
             }
             _ => BotOwner::Client(context.org),
@@ -161,7 +161,7 @@ impl InboundReceiver {
     }
 
     /// Returns how another org is related to those that a user owns.
-    async fn relation_to_other(
+    pub(super) async fn relation_to_other(
         &self,
         org: OrgId,
         account: Option<&UserAccount>,

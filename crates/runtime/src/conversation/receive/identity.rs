@@ -6,17 +6,19 @@ use ostler_channels::inbound::InboundMessage;
 use ostler_domain::channel::Channel;
 use ostler_domain::contact::{SenderProof, is_email_address};
 use ostler_domain::id::{BindingId, OrgId};
-use ostler_domain::org::Relation;
 use ostler_domain::org::account_link::{ChannelAccount, owned_relation};
+use ostler_domain::org::{OrgPlace, Relation};
 use ostler_domain::session::key::{ConversationKey, EntryPath, Peer, conversation_entry};
 use ostler_store::{OrgBinding, OrgStore, StoreError, UserAccount};
 
 use super::{BindingContext, InboundReceiver};
 use crate::account_links::linked_user;
 use crate::org_view::OrgView;
+use crate::shared_bot::shared_binding;
 
 impl InboundReceiver {
-    /// Returns the conversation of a visitor of a web chat, whose token proves the address.
+    /// Returns the conversation of a visitor of a web chat, whose token proves the address. On
+    /// the platform's web chat it may be one with another org, which the visitor owns.
     pub async fn visitor_conversation(
         &self,
         org: OrgId,
@@ -27,13 +29,31 @@ impl InboundReceiver {
         let bound = view.bindings.iter().find(|one| one.binding.id == binding);
         let bound = bound.ok_or(StoreError::NotFound("binding"))?;
         let account = self.account_of(&view, bound, visitor).await?;
+        let peer = Peer::Person(visitor.to_owned());
+        if let Some(account) = &account
+            && view.org.place == OrgPlace::Platform
+            && let Some(home) = self.home_org(account, None).await?
+            && let Some(shared) =
+                shared_binding(self.store().org(home), &*self.view(home).await?, &bound.binding)
+                    .await?
+        {
+            let owned = self.relation_to_other(home, Some(account)).await?;
+            let entry = conversation_entry(owned, EntryPath::OrgSwitch);
+            return Ok(ConversationKey { org: home, binding: shared.binding.id, peer, entry });
+        }
         let owned = self.relation_to(&view, bound, visitor, account.as_ref()).await?;
         let entry = conversation_entry(owned, EntryPath::OrgSwitch);
-        Ok(ConversationKey { org, binding, peer: Peer::Person(visitor.to_owned()), entry })
+        Ok(ConversationKey { org, binding, peer, entry })
+    }
+
+    /// Returns whether visitors of an org's web chat may reach other orgs there.
+    pub async fn shares_its_chat(&self, org: OrgId) -> Result<bool, StoreError> {
+        Ok(self.view(org).await?.org.place == OrgPlace::Platform)
     }
 
     /// Returns the account of the user who sent a message, if the channel proves it: a linked
-    /// Telegram account, or the signed address of a web chat.
+    /// Telegram account, the signed address of a web chat, or a visitor of the platform's web
+    /// chat who signed up there.
     pub(super) async fn sender_account(
         &self,
         context: &BindingContext<'_>,
@@ -55,16 +75,18 @@ impl InboundReceiver {
         sender: &str,
     ) -> Result<Option<UserAccount>, StoreError> {
         let found = match &bound.binding.channel {
-            channel @ Channel::Telegram => {
+            // The id of a visitor whose address nobody proved is no address.
+            Channel::Webchat if is_email_address(sender) => {
+                self.store().user_account_by_email(sender).await
+            }
+            // The platform gave the visitor the token that proves the id.
+            Channel::Webchat if view.org.place != OrgPlace::Platform => return Ok(None),
+            channel @ (Channel::Telegram | Channel::Webchat) => {
                 let Some(platform) = self.platform(view) else { return Ok(None) };
                 let (channel, identifier) = (channel.clone(), sender.to_owned());
                 let account = ChannelAccount { channel, identifier };
                 let Some(user) = linked_user(platform, &account).await? else { return Ok(None) };
                 self.store().user_account(user).await
-            }
-            // The id of a visitor whose address nobody proved is no address.
-            Channel::Webchat if is_email_address(sender) => {
-                self.store().user_account_by_email(sender).await
             }
             _ => return Ok(None),
         };

@@ -246,7 +246,7 @@ impl InboundReceiver {
     ) -> Result<InboundOutcome, StoreError> {
         let org = entry_point.org;
         let (store, view) = (self.store().org(org), self.view(org).await?);
-        let Some(bound) = shared_binding(store, &view, context.bound.binding.id).await? else {
+        let Some(bound) = shared_binding(store, &view, &context.bound.binding).await? else {
             let text = format!("Nobody at {} can answer yet.", view.org.name);
             reply(context, &inbound, &text, self.shared.clock.now()).await;
             return Ok(InboundOutcome::Done);

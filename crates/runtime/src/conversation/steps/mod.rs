@@ -11,6 +11,7 @@
 //! | 2 | checks what the agent may still answer today | `rate_limit` |
 //! | 4 | recognizes the contact and selects documents | `context` |
 //! | | records an answer to the interview's open question | `interview` |
+//! | | signs up a stranger whose interview is complete | `sign_up` |
 //! | 7 | assembles the agent with its tool scope | `tools` |
 //! | 5 | builds the system prompt | `prompt` |
 //! | 6 | builds the history | `history` |
@@ -35,6 +36,7 @@ pub(crate) mod rate_limit;
 pub(crate) mod record;
 pub(crate) mod reply;
 pub(crate) mod session;
+pub(crate) mod sign_up;
 pub(crate) mod stats;
 pub(crate) mod tools;
 pub(crate) mod triggers;

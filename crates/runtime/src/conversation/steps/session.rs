@@ -12,6 +12,7 @@ use crate::conversation::input::Input;
 use crate::conversation::run::Run;
 use crate::conversation::run_context::RunContext;
 use crate::conversation::steps::agent::route_new_conversation;
+use crate::conversation::steps::sign_up;
 use crate::conversation::trace::Trace;
 use crate::conversation::{summary, thread};
 use crate::ids::fresh;
@@ -175,8 +176,13 @@ fn open(context: &RunContext<'_>, input: &Input<'_>) -> Session {
         now: context.now,
     });
     if context.key.entry == ConversationEntry::Customer {
+        let configured = interview.map(|template| Interview {
+            template,
+            state: Default::default(),
+            sign_up: None,
+        });
         session.interview =
-            interview.map(|template| Interview { template, state: Default::default() });
+            sign_up::new_interview(&context.view, context.key, &session.channel).or(configured);
     }
     assign_group_team(context, &mut session, group_agents);
     session

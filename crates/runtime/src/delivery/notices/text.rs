@@ -77,6 +77,7 @@ pub fn describe(notice: &NewNotice, data: &Value, names: &AgentNames) -> String 
         NoticeKind::WorkflowWaiting => format!("{what}{}", because("question")),
         NoticeKind::RefundRequested => format!("{what}{}", because("reason")),
         NoticeKind::IssueRaised => format!("{what}{}", because("summary")),
+        NoticeKind::SignedUp => format!("{what}{}", because("name")),
         NoticeKind::DelegationReceived | NoticeKind::Instruction => {
             format!("{what}{}", because("instruction"))
         }
@@ -155,6 +156,7 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
         }
         NoticeKind::DelegationAnswered => "a client answered a delegation".into(),
         NoticeKind::Instruction => "the PM gave an agent an instruction".into(),
+        NoticeKind::SignedUp => "an organization signed up".into(),
         NoticeKind::WorkflowWaiting => {
             format!(
                 "the workflow {} waits for a person",
@@ -181,6 +183,7 @@ fn next_command(notice: &NewNotice, data: &Value, org: &str) -> Option<String> {
         NoticeKind::DelegationReceived => {
             format!("org-delegation show {}", text(data, "delegation")?)
         }
+        NoticeKind::SignedUp => return Some(format!("ostler org show {}", text(data, "slug")?)),
         _ => return None,
     };
     Some(format!("ostler {command} --org {org}"))
