@@ -13,7 +13,7 @@
 //! | [`hierarchy`] | issues, delegations and insights between business layers; proposals about agents |
 //! | [`credit`] | credit accounts and ledgers |
 //! | [`knowledge`] | knowledge documents |
-//! | [`thread`] | threads of the interactive harness |
+//! | [`thread`], [`thread_event`] | threads of the interactive harness and their events |
 //! | [`event`] | the event stream |
 //! | [`me`] | the identity of the caller |
 
@@ -30,4 +30,5 @@ pub mod page;
 pub mod problem;
 pub mod session;
 pub mod thread;
+pub mod thread_event;
 pub mod unknown_outcome;
