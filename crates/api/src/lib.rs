@@ -13,7 +13,7 @@
 //! | [`hierarchy`] | issues, delegations and insights between business layers; proposals about agents |
 //! | [`credit`] | credit accounts and ledgers |
 //! | [`knowledge`] | knowledge documents |
-//! | [`thread`] | threads of the interactive harness |
+//! | [`thread`], [`thread_event`] | threads of the interactive harness and their events |
 //! | [`event`] | the event stream |
 //! | [`me`] | the identity of the caller |
 //! | [`service`] | the state of the server |
@@ -32,4 +32,5 @@ pub mod problem;
 pub mod service;
 pub mod session;
 pub mod thread;
+pub mod thread_event;
 pub mod unknown_outcome;
