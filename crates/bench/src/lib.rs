@@ -98,6 +98,8 @@ pub enum BenchError {
     #[error(transparent)]
     Operation(#[from] ostler_runtime::operations::OperationError),
     #[error(transparent)]
+    Routes(#[from] ostler_server::TableError),
+    #[error(transparent)]
     Workspace(#[from] ostler_workspace::error::WorkspaceError),
     #[error("no command can be run in a sandbox: {0}")]
     Command(#[from] ostler_workspace::sandbox::CommandError),

@@ -142,8 +142,9 @@ impl fmt::Display for CallId {
 }
 
 /// The arguments of a call, shared by all copies of the call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct CallArguments(Arc<Value>);
 
 impl Default for CallArguments {
