@@ -137,10 +137,13 @@ fn thread_routes() -> Router<Server> {
         .route("/state", get(settings::state).patch(settings::change_state))
         .route("/permissions", get(settings::permissions).patch(settings::change_permissions))
         .route("/tasks", get(settings::tasks))
+        .route("/images", post(threads::images::upload))
+        .route("/images/{image}", get(threads::images::read))
         .route("/memory", get(settings::memory))
         .route("/events", get(threads::events::follow));
     Router::new()
         .route("/threads", get(threads::list::threads).post(threads::create))
+        .route("/thread-choices", get(settings::choices))
         .nest("/threads/{thread}", thread)
 }
 

@@ -116,6 +116,9 @@ fn routes() -> Vec<Route> {
         ("PATCH", "/threads/{thread}/permissions", json!({}), Operate),
         read("/threads/{thread}/tasks"),
         read("/threads/{thread}/memory"),
+        work("/threads/{thread}/images", json!({})),
+        read("/threads/{thread}/images/{image}"),
+        read("/thread-choices"),
         read("/threads/{thread}/events"),
     ];
     let route = |(method, path, body, permission)| Route { method, path, body, permission };

@@ -3,6 +3,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod events;
+pub(crate) mod images;
 pub(crate) mod list;
 pub(crate) mod settings;
 mod snapshot;
