@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ostler_engine::turn::Models;
-use ostler_harness::{Budget, Harness, HarnessOMConfig, NoState, Store, WorkspaceSource};
+use ostler_api::thread::{ModelKey, ThreadChoices, ThreadMode, ThreadModel};
+use ostler_harness::{
+    Budget, Harness, HarnessOMConfig, ModeDefinition, NoState, Store, WorkspaceSource,
+};
+use ostler_models::catalogue::{Catalogue, CatalogueEntry, KeyStatus};
 use ostler_server::threads::BuildError;
 use ostler_server::{ThreadOptions, ThreadOwner};
 use ostler_tools::web::Fetcher;
@@ -19,18 +22,22 @@ use crate::thread_modes;
 pub(crate) fn options(
     installation: &Installation,
     store: &Store,
-    models: Arc<dyn Models>,
+    catalogue: Arc<Catalogue>,
 ) -> anyhow::Result<ThreadOptions> {
     let modes = thread_modes::modes(installation)?;
     let tools = ostler_tools::catalogue::web_tools(&Fetcher::public()?);
     let root = installation.thread_workspaces();
     let lease = installation.lease_timeout();
     let (id, store) = (holder_name(), store.clone());
+    let choices = {
+        let (modes, catalogue) = (modes.clone(), catalogue.clone());
+        move || thread_choices(&modes, &catalogue)
+    };
     let build = move |owner: &ThreadOwner| -> Result<Harness, BuildError> {
         let mut builder = Harness::<NoState>::builder(&id, store.clone())
             .org(owner.org)
             .resource_id(&owner.resource)
-            .models(models.clone())
+            .models(catalogue.clone())
             .budget(Budget::Ledger)
             .memory(HarnessOMConfig::default())
             .permission_rules(default_policies());
@@ -48,7 +55,36 @@ pub(crate) fn options(
         }
         Ok(builder.build()?)
     };
-    Ok(ThreadOptions::new(Arc::new(build)))
+    Ok(ThreadOptions { choices: Arc::new(choices), ..ThreadOptions::new(Arc::new(build)) })
+}
+
+/// Returns the modes and models that threads can have.
+fn thread_choices(modes: &[ModeDefinition], catalogue: &Catalogue) -> ThreadChoices {
+    let default = catalogue.default_model();
+    let mode = |mode: &ModeDefinition| ThreadMode {
+        id: mode.id.clone().into_owned(),
+        name: mode.name.clone().into_owned(),
+    };
+    let model = |entry: CatalogueEntry| {
+        let (key, key_hint) = match entry.key_status {
+            KeyStatus::KeyPresent => (ModelKey::Present, None),
+            KeyStatus::NotNeeded => (ModelKey::NotNeeded, None),
+            KeyStatus::Missing { how } => (ModelKey::Missing, Some(how)),
+        };
+        ThreadModel {
+            is_default: default == Some(entry.name.as_str()),
+            id: entry.name,
+            provider: entry.provider,
+            key,
+            key_hint,
+            input_price: entry.price.input.to_string(),
+            output_price: entry.price.output.to_string(),
+        }
+    };
+    ThreadChoices {
+        modes: modes.iter().map(mode).collect(),
+        models: catalogue.entries().into_iter().map(model).collect(),
+    }
 }
 
 /// Returns the folder of an owner, which is created if necessary. Owners do not see each

@@ -2,7 +2,7 @@
 //! that a client has one form of a thread and of a message.
 
 use ostler_domain::gate::permission::PermissionRules;
-use ostler_domain::id::{RunId, ThreadId};
+use ostler_domain::id::{BlobId, RunId, ThreadId};
 use ostler_domain::tool::{ToolCategory, ToolName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,10 +84,59 @@ pub struct CloneThreadRequest {
 }
 
 /// Body of the routes that send a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadInput {
+    #[serde(default)]
     pub text: String,
+    /// Images that were uploaded to the thread; the model sees them after the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<BlobId>,
+}
+
+/// Response to `POST threads/ID/images`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UploadedImage {
+    /// For `images` of a message.
+    pub id: BlobId,
+    pub media_type: String,
+    /// In bytes.
+    pub size: u64,
+}
+
+/// What can be chosen for a thread: the response to `GET thread-choices`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadChoices {
+    pub modes: Vec<ThreadMode>,
+    pub models: Vec<ThreadModel>,
+}
+
+/// A model that a thread can use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadModel {
+    /// `provider/model`.
+    pub id: String,
+    pub provider: String,
+    /// Whether threads use it where none is chosen.
+    pub is_default: bool,
+    pub key: ModelKey,
+    /// How to set the key, if it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_hint: Option<String>,
+    /// Dollars for a million tokens, such as `$3.00`.
+    pub input_price: String,
+    pub output_price: String,
+}
+
+/// Whether the key of a model is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelKey {
+    Present,
+    NotNeeded,
+    Missing,
 }
 
 /// Response to the routes that start a turn.

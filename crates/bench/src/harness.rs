@@ -32,6 +32,9 @@ pub(crate) async fn run(
     let share = options.time / PARTS;
     let folder = tempfile::tempdir()?;
     let file = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+    // First, because memory that other suites gave back would hide what sessions take.
+    progress("harness.session_bytes");
+    let session_bytes = session_bytes().await?;
     let mut results = Vec::new();
     for (place, url) in [("memory", "sqlite::memory:".to_owned()), ("sqlite", file("turns.db"))] {
         for (kind, text) in [("plain", "answer"), ("tool", "look")] {
@@ -55,8 +58,7 @@ pub(crate) async fn run(
     results.push(commands::run(share).await?);
     progress("harness.cold_start_ms");
     results.push(cold_start(&file("cold.db")).await?);
-    progress("harness.session_bytes");
-    results.push(session_bytes().await?);
+    results.push(session_bytes);
     Ok(results)
 }
 

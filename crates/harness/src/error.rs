@@ -1,6 +1,6 @@
 //! Errors of a harness.
 
-use ostler_domain::id::{RunId, ThreadId};
+use ostler_domain::id::{BlobId, RunId, ThreadId};
 use ostler_domain::memory::MemorySettingsError;
 use ostler_domain::time::Timestamp;
 use ostler_engine::subagent::SubagentError;
@@ -101,6 +101,14 @@ pub enum HarnessError {
     Tools(#[from] ToolSetError),
     #[error(transparent)]
     Subagents(#[from] SubagentError),
+    #[error("this is no image; PNG, JPEG, GIF and WebP are understood")]
+    NotAnImage,
+    #[error("an image has at most {0} bytes")]
+    ImageTooLarge(u64),
+    #[error("there are already {0} images in the thread")]
+    TooManyImages(u64),
+    #[error("there is no image {0} in the thread")]
+    UnknownImage(BlobId),
     #[error("there is no workspace")]
     NoWorkspace,
     #[error(transparent)]

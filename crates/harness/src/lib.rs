@@ -80,7 +80,7 @@ pub use event::{
 };
 pub use harness::{
     Harness, HarnessSession, MessageInput, ModelScope, NoState, StartedTurn, SubagentRun,
-    open_storage, read_messages,
+    open_storage, read_image, read_messages,
 };
 pub use heartbeat::HeartbeatHandler;
 pub use message::{HarnessMessage, HarnessMessageContent, MessageOrigin, MessageRole};

@@ -172,13 +172,15 @@ impl From<HarnessError> for ApiError {
     fn from(error: HarnessError) -> Self {
         let code = match &error {
             HarnessError::UnknownThread(_) => return Self::not_found("thread"),
+            HarnessError::UnknownImage(_) => return Self::not_found("image"),
+            HarnessError::ImageTooLarge(_) => ProblemCode::TooLarge,
             HarnessError::ThreadInUse { .. } => ProblemCode::InUse,
             HarnessError::NoThread | HarnessError::ThreadLost => ProblemCode::Conflict,
             HarnessError::Busy
             | HarnessError::NothingToResume
             | HarnessError::AskNotOpen(_)
             | HarnessError::NoWorkspace => ProblemCode::NotNow,
-            HarnessError::QueueFull(_) => ProblemCode::TooMany,
+            HarnessError::QueueFull(_) | HarnessError::TooManyImages(_) => ProblemCode::TooMany,
             HarnessError::NoCredits => ProblemCode::NoCredits,
             HarnessError::UnknownMode(_)
             | HarnessError::UnknownModel(_)
@@ -187,6 +189,7 @@ impl From<HarnessError> for ApiError {
             | HarnessError::OtherKindOfAsk { .. }
             | HarnessError::InvalidArguments(_)
             | HarnessError::InvalidState(_)
+            | HarnessError::NotAnImage
             | HarnessError::EmptyMessage => ProblemCode::Invalid,
             HarnessError::Store(_) => {
                 let HarnessError::Store(error) = error else { return Self::internal(&error) };

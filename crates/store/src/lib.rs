@@ -138,6 +138,7 @@ pub use tenancy::policies::PolicyVersion;
 pub use tenancy::refusals::RefusedRequest;
 pub use tenancy::users::{Membership, User, UserAccount};
 pub use threads::commit::{JournalEntry, JournalKind, ThreadCommit, ThreadEvents};
+pub use threads::files::ThreadFile;
 pub use threads::lease::{ThreadClaim, ThreadLease};
 pub use threads::subagent_runs::{NewSubagentRun, StoredSubagentRun};
 pub use threads::{NewThread, StoredThread, StoredThreadMessage, ThreadCopy, ThreadPlace};

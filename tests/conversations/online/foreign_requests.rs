@@ -7,7 +7,7 @@ use std::time::Duration;
 use ostler_domain::audit::{AuditActor, REFUSED};
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{
-    AgentId, ApprovalId, BindingId, CallId, InboxId, KeyId, NoticeId, OrgId, ProposalId, RecordId,
+    AgentId, ApprovalId, BindingId, BlobId, CallId, InboxId, KeyId, NoticeId, OrgId, ProposalId, RecordId,
 };
 use ostler_domain::org::permission::OrgPermission::{
     self, Configure, GrantCredits, ManagePeople, Operate, View,
@@ -114,6 +114,7 @@ async fn populate(online: &Online, id: OrgId, number: u128) -> Records {
         ("{session}", session),
         ("{document}", created("/knowledge", document).await),
         ("{thread}", created("/threads", json!({})).await),
+        ("{image}", BlobId::from_u128(number).to_string()),
         ("{approval}", ApprovalId::from_u128(number).to_string()),
         ("{letter}", InboxId::from_u128(number).to_string()),
         ("{call}", CallId::from_u128(number).to_string()),
@@ -144,13 +145,12 @@ fn attempts(
 ) -> Vec<Attempt> {
     let mut all = Vec::new();
     for Route { method, path, body, permission } in routes() {
-        let record = records.iter().find(|(name, _)| path.contains(**name));
-        let named = record.map_or(path.clone(), |(name, id)| path.replace(name, id));
+        let named = records.iter().fold(path.clone(), |path, (name, id)| path.replace(name, id));
         let mut orgs = Vec::new();
         if !role_permits(role, relation, permission) {
             orgs.extend([other.to_string(), slug.to_owned()]);
         }
-        if record.is_some() {
+        if named != path {
             orgs.push(own.to_string());
         }
         for org in orgs {

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::stream::{Event, Stream};
 use super::{KEY, Online, key, problem};
-use crate::support::{ORG, Scenario, stub_tool_with};
+use crate::support::{ORG, Scenario, on_every_database, stub_tool_with};
 
 const OTHER_KEY: &str = "osk_another-operator-of-bella-pizza-at-work";
 const VIEWER: &str = "osk_a-viewer-of-bella-pizza-who-only-looks";
@@ -77,7 +77,11 @@ pub(super) fn options(store: &Store, script: &str) -> ThreadOptions {
 
 impl Online {
     async fn threads() -> Self {
-        let scenario = Scenario::new("default: I see.").await;
+        Self::threads_in(ostler_testkit::TestDatabase::sqlite_memory().migrated().await).await
+    }
+
+    async fn threads_in(store: Store) -> Self {
+        let scenario = Scenario::in_store(store, "default: I see.").await;
         let options = options(&scenario.store, SCRIPT);
         Self::with_threads(scenario, options).await
     }
@@ -128,11 +132,11 @@ async fn wait_for(stream: &mut Stream, kind: &str) -> Event {
     }
 }
 
+on_every_database!(k02_threads_are_made_used_and_deleted_over_http);
 /// K02: a thread is created, written to, searched, renamed, copied and deleted over HTTP, and
 /// the ledger of the org pays.
-#[tokio::test(flavor = "multi_thread")]
-async fn k02_threads_are_made_used_and_deleted_over_http() {
-    let online = Online::threads().await;
+async fn k02_threads_are_made_used_and_deleted_over_http(store: Store) {
+    let online = Online::threads_in(store).await;
     let path = online.new_thread().await;
     let before = online.scenario.store.org(ORG).credit_account().await.unwrap().available();
     let sent = online.send(&path, "Hello apples").await;
@@ -169,10 +173,63 @@ async fn k02_threads_are_made_used_and_deleted_over_http() {
     assert_eq!(problem(gone).await, (404, "not_found".into()));
 }
 
+/// A picture of one point.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and so on";
+
+on_every_database!(k02_images_of_messages_are_kept_with_their_thread);
+/// K02: an image is uploaded, named by a message, shown to the owner only, copied with the
+/// messages that name it and deleted with the thread; what is no image is refused.
+async fn k02_images_of_messages_are_kept_with_their_thread(store: Store) {
+    let online = Online::threads_in(store).await;
+    let path = online.new_thread().await;
+    let upload = async |bytes: Vec<u8>| {
+        let url = online.url(&format!("/v1/orgs/bella/threads{path}/images"));
+        online.http.post(url).bearer_auth(KEY).body(bytes).send().await.unwrap()
+    };
+    assert_eq!(problem(upload(b"<svg/>".to_vec()).await).await, (422, "invalid".into()));
+    let large = [PNG, &vec![0; 5 << 20]].concat();
+    assert_eq!(problem(upload(large).await).await, (413, "too_large".into()));
+    let uploaded: Value = upload(PNG.to_vec()).await.json().await.unwrap();
+    let kind = (&uploaded["mediaType"], &uploaded["size"]);
+    assert_eq!(kind, (&json!("image/png"), &json!(PNG.len())), "{uploaded}");
+    let unused: Value = upload(PNG.to_vec()).await.json().await.unwrap();
+
+    let message = json!({"text": "Look", "images": [uploaded["id"]]});
+    online.post_thread(&format!("{path}/messages?wait=true"), message, 200).await;
+    let messages = online.get_thread(&format!("{path}/messages")).await;
+    let shown = &messages["items"][0]["content"][1];
+    assert_eq!((&shown["type"], &shown["blob"]), (&json!("image"), &uploaded["id"]), "{shown}");
+    assert!(shown.get("data").is_none(), "messages only name images");
+    let none = json!({"text": "Look", "images": ["blb_00000000000000000000000001"]});
+    let none = online.call(KEY, Method::POST, &format!("{path}/messages"), none).await;
+    assert_eq!(problem(none).await, (404, "not_found".into()));
+    let many = vec![uploaded["id"].clone(); 11];
+    let many = json!({"text": "Look", "images": many});
+    let many = online.call(KEY, Method::POST, &format!("{path}/messages"), many).await;
+    assert_eq!(problem(many).await, (413, "too_large".into()));
+
+    let image = format!("/images/{}", uploaded["id"].as_str().unwrap());
+    let bytes = online.call(KEY, Method::GET, &format!("{path}{image}"), Value::Null).await;
+    assert_eq!(bytes.headers()["content-type"], "image/png");
+    assert_eq!(bytes.bytes().await.unwrap(), PNG);
+    key(&online.scenario, ORG, 2, OTHER_KEY, Role::Operator).await;
+    let foreign = online.call(OTHER_KEY, Method::GET, &format!("{path}{image}"), Value::Null).await;
+    assert_eq!(problem(foreign).await, (404, "not_found".into()));
+
+    let copy = online.post_thread(&format!("{path}/clone"), Value::Null, 201).await;
+    let copy = format!("/{}", copy["id"].as_str().unwrap());
+    assert_eq!(online.call(KEY, Method::DELETE, &path, Value::Null).await.status(), 204);
+    let org = online.scenario.store.org(ORG);
+    let count = async |path: &str| org.thread_file_count(path[1..].parse().unwrap()).await.unwrap();
+    assert_eq!((count(&path).await, count(&copy).await), (0, 1), "{unused} was in no message");
+    let copied = online.call(KEY, Method::GET, &format!("{copy}{image}"), Value::Null).await;
+    assert_eq!(copied.status(), 200);
+}
+
+on_every_database!(k02_questions_calls_and_plans_are_answered_over_http);
 /// K02: questions, tool calls and plans are answered over HTTP, each once.
-#[tokio::test(flavor = "multi_thread")]
-async fn k02_questions_calls_and_plans_are_answered_over_http() {
-    let online = Online::threads().await;
+async fn k02_questions_calls_and_plans_are_answered_over_http(store: Store) {
+    let online = Online::threads_in(store).await;
     let path = online.new_thread().await;
     let mut events = online.thread_events(&path, None).await;
     let answers = format!("{path}/answers");

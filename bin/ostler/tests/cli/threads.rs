@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -204,4 +205,78 @@ fn k02_threads_have_files_and_modes_of_the_installation() {
         let found = files.filter_map(|file| std::fs::read_to_string(file).ok()).next()?;
         (found == "milk").then_some(())
     });
+}
+
+/// What the shell of an example knows: requests that fail end it, and streams end after a while.
+const SHELL: &str = r#"set -euo pipefail
+curl() {
+  case " $* " in
+    *" -N "*) command curl --fail-with-body --max-time 3 "$@" || [ $? = 28 ] ;;
+    *) command curl --fail-with-body --max-time 30 "$@" ;;
+  esac
+}
+"#;
+
+/// K02: the examples of docs/API.md run as they are written, and a model answers.
+#[test]
+fn k02_the_curl_examples_of_the_docs_run() {
+    let (demo, key) = installation("");
+    let server = RunningServer::start(&demo.home());
+    let folder = tempfile::tempdir().expect("a folder");
+    let photo = b"\x89PNG\r\n\x1a\n and so on";
+    std::fs::write(folder.path().join("photo.png"), photo).expect("written");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/API.md");
+    let page = std::fs::read_to_string(page).expect("a page");
+    let examples: Vec<&str> = page
+        .split("```")
+        .skip(1)
+        .step_by(2)
+        .filter_map(|block| block.split_once('\n'))
+        .map(|(_, body)| body)
+        .filter(|body| body.contains("curl "))
+        .collect();
+    assert_eq!(examples.len(), 2, "{examples:?}");
+    let run = |example: &str| {
+        let script = format!("{SHELL}{}", example.replace("127.0.0.1:7470", &server.address));
+        let output = Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(folder.path())
+            .env("KEY", &key)
+            .output()
+            .expect("bash runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{example}: {text} {errors}");
+        text
+    };
+    let threads = run(examples[0]);
+    assert_eq!(threads.matches("event: agent_end").count(), 2, "{threads}");
+    assert!(threads.contains(r#""type":"image""#), "{threads}");
+    assert!(run(examples[1]).contains("event: open"), "the stream of the org");
+}
+
+/// M41: the modes and models of an installation are listed over HTTP, with what they cost and
+/// whether they can be used.
+#[test]
+fn m41_modes_and_models_are_listed_over_http() {
+    let (demo, key) = installation("[mode.review]\nname = 'Review'\ninstructions = 'm.md'\n");
+    std::fs::write(Path::new(&demo.home()).join("m.md"), "You review.").expect("written");
+    let server = RunningServer::start(&demo.home());
+    let mut stream = TcpStream::connect(&server.address).expect("it listens");
+    let head = format!("Authorization: Bearer {key}\r\nConnection: close\r\n\r\n");
+    write!(stream, "GET /v1/orgs/bella/thread-choices HTTP/1.1\r\nHost: test\r\n{head}")
+        .expect("sent");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("text");
+    let body = response.split("\r\n\r\n").nth(1).unwrap_or_default();
+    let choices: Value = serde_json::from_str(body).expect("JSON");
+    let modes = choices["modes"].as_array().expect("modes").iter();
+    let modes: Vec<&str> = modes.filter_map(|mode| mode["id"].as_str()).collect();
+    assert_eq!(modes, ["build", "plan", "chat", "review"]);
+    let models = choices["models"].as_array().expect("models");
+    let missing = models.iter().find(|model| model["key"] == "missing").expect("one without a key");
+    assert!(missing["keyHint"].as_str().is_some_and(|hint| !hint.is_empty()), "{missing}");
+    assert!(missing["inputPrice"].as_str().is_some_and(|price| price.starts_with('$')));
+    let usable = models.iter().filter(|model| model["key"] != "missing").count();
+    assert!(usable > 0, "the script needs no key: {choices}");
 }

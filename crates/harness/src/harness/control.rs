@@ -128,7 +128,7 @@ impl<S> Harness<S> {
 
     async fn queue_or_start(
         &self,
-        message: QueuedMessage,
+        mut message: QueuedMessage,
     ) -> Result<Option<StartedTurn>, HarnessError> {
         let _control = self.core.control.lock().await;
         self.close_interrupted().await?;
@@ -139,6 +139,7 @@ impl<S> Harness<S> {
         if thread.follow_ups.len() >= MAX_FOLLOW_UPS {
             return Err(HarnessError::QueueFull(MAX_FOLLOW_UPS));
         }
+        self.core.store_attachments(thread.lease, &mut message.content).await?;
         thread.follow_ups.push_back(message);
         if !running {
             self.core.start_next(&mut session).await?;

@@ -3,6 +3,7 @@
 mod context;
 mod control;
 mod detached;
+mod files;
 mod modes;
 mod permissions;
 mod state;
@@ -11,6 +12,7 @@ mod threads;
 
 pub use control::{MessageInput, StartedTurn};
 pub(crate) use detached::run_to_end;
+pub use files::read_image;
 pub use modes::ModelScope;
 pub(crate) use subagents::MAX_RUNS;
 pub use subagents::SubagentRun;

@@ -8,6 +8,7 @@
 mod answer;
 mod assemble;
 mod context;
+mod files;
 mod host;
 mod open;
 mod reservation;
@@ -36,6 +37,7 @@ use tokio::sync::{Notify, watch};
 pub use answer::{ApprovalResponse, OpenAsk, PlanResponse};
 pub(crate) use assemble::Assembled;
 pub(crate) use context::context_report;
+pub(crate) use files::load_file;
 use open::StoredTurn;
 pub(crate) use window::Window;
 

@@ -8,7 +8,7 @@ use ostler_domain::id::{RunId, ThreadId};
 use ostler_domain::memory::{MemorySettings, MessageOrigin};
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::Trust;
-use ostler_engine::history::{CallId, Item};
+use ostler_engine::history::{CallId, Content, Item};
 use ostler_engine::outcome::ToolOutcome;
 use ostler_engine::turn::{AgentPath, KnownOutcomes, Turn};
 use ostler_store::{JournalEntry, JournalKind, StoreError, ThreadClaim, ThreadLease};
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 
 use super::answer::StoredAnswer;
+use super::files::LoadedFiles;
 use super::window::catch_up;
 use super::{Core, OpenThread, QueuedMessage, TurnStatus, Window, lost};
 use crate::clock;
@@ -91,15 +92,21 @@ impl Core {
             self.org().release_thread(lease).await?;
             return Err(HarnessError::UnknownThread(id));
         }
-        let mut window = self.read_window(id).await?;
+        let mut files = LoadedFiles::default();
+        let mut window = self.read_window(id, &mut files).await?;
         let (next_seq, trust) = (info.message_count + 1, window.trust());
-        let turn = read_journal(journal, &mut window, next_seq)?;
+        let mut turn = read_journal(journal, &mut window, next_seq)?;
+        if let Some(stored) = turn.as_mut() {
+            files.fill_turn(&mut stored.turn);
+        }
         // A queue that cannot be read must not hide the thread.
-        let follow_ups: VecDeque<QueuedMessage> =
-            serde_json::from_str(&follow_ups).unwrap_or_else(|error| {
+        let mut follow_ups: VecDeque<QueuedMessage> = serde_json::from_str(&follow_ups)
+            .unwrap_or_else(|error| {
                 tracing::warn!(%error, "the follow-ups of a thread cannot be read");
                 VecDeque::new()
             });
+        let queued = follow_ups.iter_mut().flat_map(|message| &mut message.content);
+        files.load(self.org(), id, queued).await?;
         Ok(OpenThread {
             info,
             lease,
@@ -130,12 +137,18 @@ impl Core {
     }
 
     /// Reads the conversation of a thread, as far as it is shown to the model.
-    async fn read_window(&self, id: ThreadId) -> Result<Window, HarnessError> {
+    async fn read_window(
+        &self,
+        id: ThreadId,
+        files: &mut LoadedFiles,
+    ) -> Result<Window, HarnessError> {
         let memory = self.load_memory(id).await?;
         let first = memory
             .as_ref()
             .map_or(1, |memory| memory.prompt().tail_start.min(memory.last_message() + 1));
-        let items = self.read_items(id, first).await?;
+        let mut items = self.read_items(id, first).await?;
+        let content = items.iter_mut().flat_map(|(_, item, _)| content_of(item));
+        files.load(self.org(), id, content).await?;
         if let Some(memory) = &memory {
             catch_up(self.org(), id, memory, &items).await?;
         }
@@ -224,6 +237,14 @@ pub(crate) fn trust_of(items: &[Item]) -> Trust {
         _ => &[],
     });
     results.map(|result| result.outcome.trust).fold(Trust::Trusted, Trust::after_reading)
+}
+
+/// Returns the parts of a message of a person.
+fn content_of(item: &mut Item) -> &mut [Content] {
+    match item {
+        Item::User { content } => content,
+        Item::Assistant { .. } | Item::Results { .. } => &mut [],
+    }
 }
 
 /// Returns the turn that was not finished, if there is one.

@@ -46,6 +46,9 @@ impl Core {
         let workspace = self.workspace_of(&assembled.agent, &request);
         self.save_files(workspace.clone(), id.to_string()).await;
         self.add_context(thread, workspace, &assembled, message.as_mut()).await;
+        if let Some(message) = message.as_mut() {
+            self.store_attachments(thread.lease, &mut message.content).await?;
+        }
         if let Some(memory) = &thread.window.memory {
             memory.set_default_settings(self.memory_settings(Some(&assembled.agent)));
         }

@@ -1,6 +1,15 @@
 //! Threads.
 
-use ostler_harness::{Harness, HarnessAgent, HarnessError, HarnessMode, NoState, Store};
+use std::sync::Arc;
+
+use futures_util::stream::{self, BoxStream, StreamExt as _};
+use ostler_domain::money::Usd;
+use ostler_domain::money::price::ModelPrice;
+use ostler_engine::history::{Content, Item, Media};
+use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
+use ostler_harness::{
+    Harness, HarnessAgent, HarnessError, HarnessMode, MessageInput, NoState, Store,
+};
 use serde_json::json;
 
 use crate::support::{builder_on, memory, model, names, ready, wait_for};
@@ -109,4 +118,55 @@ async fn z01_a_thread_in_use_is_not_shared_silently() {
     first.close().await.unwrap();
     second.switch_thread(thread).await.unwrap();
     second.send_message("hello").await.unwrap();
+}
+
+/// Says how many images with their bytes it is shown.
+struct ImageCounter;
+
+impl Model for ImageCounter {
+    fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
+        let parts = request.history.iter().flat_map(|item| match item {
+            Item::User { content } => content.as_slice(),
+            _ => &[],
+        });
+        let seen = parts.filter(|part| part.media().is_some_and(|media| media.data.is_some()));
+        let text = format!("I see {}", seen.count());
+        let chunks = [Chunk::Text(text), Chunk::Done(StopReason::End)];
+        stream::iter(chunks.map(Ok)).boxed()
+    }
+
+    fn price(&self) -> ModelPrice {
+        ModelPrice::new(Usd::from_micros(0), Usd::from_micros(0))
+    }
+}
+
+/// Z01: images are stored with their thread, so a process that opens it later sees them too,
+/// also those of messages that wait in the queue.
+#[tokio::test]
+async fn z01_images_are_seen_after_a_restart() {
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and so on";
+    let store = memory().await;
+    let open = || {
+        let mode = HarnessMode::new("build", "Build", HarnessAgent::new("builder", "You build."));
+        let builder = Harness::<NoState>::builder("images", store.clone());
+        builder.model(Arc::new(ImageCounter)).mode(mode).build().unwrap()
+    };
+    let first = open();
+    first.init().await.unwrap();
+    let stored = Content::Image(first.add_image(Some("a.png"), PNG.to_vec()).await.unwrap());
+    let data = Some(stored.media().and_then(|media| media.data.clone()).unwrap());
+    let given = Content::Image(Media { data, media_type: "image/png".into(), ..Media::default() });
+    let message = MessageInput::with_attachments("Look", vec![stored, given]);
+    let said = json!(first.send_message(message).await.unwrap().end);
+    assert_eq!(said["text"], "I see 2");
+    let thread = first.current_thread().await.unwrap().id;
+    first.close().await.unwrap();
+
+    let second = open();
+    second.init().await.unwrap();
+    second.switch_thread(thread).await.unwrap();
+    let said = json!(second.send_message("And now?").await.unwrap().end);
+    assert_eq!(said["text"], "I see 2");
+    let refused = second.add_image(None, b"no image".to_vec()).await;
+    assert!(matches!(refused, Err(HarnessError::NotAnImage)));
 }

@@ -1,7 +1,7 @@
 //! What a handler takes and returns, from its types.
 
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::{Extension, Json};
@@ -109,6 +109,10 @@ impl<T: JsonSchema> Input for QueryParams<T> {
 }
 
 impl<S> Input for State<S> {
+    fn describe(_: &mut Operation) {}
+}
+
+impl<T> Input for Path<T> {
     fn describe(_: &mut Operation) {}
 }
 

@@ -10,6 +10,7 @@ mod streams;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ostler_api::thread::ThreadChoices;
 use ostler_domain::id::OrgId;
 use ostler_harness::Harness;
 
@@ -35,6 +36,8 @@ pub type HarnessFactory = Arc<dyn Fn(&ThreadOwner) -> Result<Harness, BuildError
 #[derive(Clone)]
 pub struct ThreadOptions {
     pub build: HarnessFactory,
+    /// Returns the modes and models that threads can have.
+    pub choices: Arc<dyn Fn() -> ThreadChoices + Send + Sync>,
     /// After this time without a request a thread is let go of.
     pub idle_timeout: Duration,
     /// How many threads of an org are open at the same time.
@@ -50,6 +53,7 @@ impl ThreadOptions {
     pub fn new(build: HarnessFactory) -> Self {
         Self {
             build,
+            choices: Arc::new(ThreadChoices::default),
             idle_timeout: Duration::from_secs(10 * 60),
             max_per_org: 500,
             max_in_all: 5_000,

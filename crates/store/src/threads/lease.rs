@@ -6,7 +6,7 @@ use ostler_domain::id::{OrgId, ThreadId};
 use ostler_domain::time::Timestamp;
 
 use super::commit::{JournalEntry, journal};
-use super::subagent_runs;
+use super::{files, subagent_runs};
 use crate::OrgStore;
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
@@ -118,10 +118,12 @@ impl OrgStore<'_> {
     }
 }
 
-/// Deletes what belongs to a thread: messages, journal, events, runs of subagents and memory.
+/// Deletes what belongs to a thread: messages, journal, events, runs of subagents, files and
+/// memory.
 pub(crate) fn delete_contents(tx: &Tx, org: OrgId, thread: ThreadId) -> Result<()> {
     let params = [org.into(), thread.into()];
-    for sql in [&DELETE_MESSAGES, &DELETE_JOURNAL, &DELETE_EVENTS, &subagent_runs::DELETE] {
+    let contents = [&DELETE_MESSAGES, &DELETE_JOURNAL, &DELETE_EVENTS];
+    for sql in contents.into_iter().chain([&subagent_runs::DELETE, &files::DELETE]) {
         tx.execute(sql, &params)?;
     }
     tx.batch(&memory::messages::deletes(org, thread)).map(drop)

@@ -6,6 +6,7 @@
 
 pub(crate) mod commit;
 pub(crate) mod events;
+pub(crate) mod files;
 pub(crate) mod lease;
 pub(crate) mod settings;
 pub(crate) mod subagent_runs;
@@ -147,7 +148,8 @@ impl OrgStore<'_> {
                 let copied = tx.execute(&COPY, &[of, id, from.into(), up_to.into()])?;
                 let count = i64::try_from(copied).unwrap_or(i64::MAX);
                 let [of, id] = key;
-                tx.execute(&COPIED, &[of, id, count.into()])?;
+                tx.execute(&COPIED, &[of.clone(), id.clone(), count.into()])?;
+                tx.execute(&files::COPY, &[of, id, from.into()])?;
                 if up_to == i64::MAX {
                     tx.batch(&memory::messages::copies(self_org, from, new.id))?;
                 }

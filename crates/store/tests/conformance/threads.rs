@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ostler_domain::id::{OrgId, RunId, ThreadId};
+use ostler_domain::id::{BlobId, OrgId, RunId, ThreadId};
 use ostler_store::{
     JournalEntry, JournalKind, NewSubagentRun, NewThread, Store, StoreError, ThreadClaim,
-    ThreadCommit, ThreadCopy, ThreadEvents, ThreadLease,
+    ThreadCommit, ThreadCopy, ThreadEvents, ThreadFile, ThreadLease,
 };
 
 use crate::on_every_backend;
@@ -158,4 +158,31 @@ async fn m11_settings_of_a_resource_are_kept(store: &Store) {
     assert_eq!(org.harness_setting("anna", "state").await.unwrap().as_deref(), Some("3"));
     assert_eq!(org.harness_setting("ben", "state").await.unwrap(), None);
     assert_eq!(store.org(OTHER).harness_setting("anna", "state").await.unwrap(), None);
+}
+
+on_every_backend!(z01_files_belong_to_their_thread);
+/// Z01, S09: files are stored by the holder of a thread, taken over with the messages that
+/// name them, and deleted with the thread.
+async fn z01_files_belong_to_their_thread(store: &Store) {
+    let org = store.org(ORG);
+    org.create_thread(new_thread(THREAD, None)).await.unwrap();
+    let (lease, _) = claim(store, "first").await.unwrap();
+    let [named, unnamed] = [1, 2].map(BlobId::from_u128);
+    let file = |id| ThreadFile { id, media: "{}".into(), bytes: vec![0, 1, 255] };
+    org.add_thread_files(lease, vec![file(named), file(unnamed)]).await.unwrap();
+    let message = format!("{{\"blob\":\"{named}\"}}");
+    let commit = ThreadCommit { messages: vec![message], first_seq: 1, ..ThreadCommit::new(TURN) };
+    org.commit_thread(lease, commit).await.unwrap();
+    assert_eq!(org.thread_file(THREAD, named).await.unwrap(), Some(file(named)));
+    assert_eq!(store.org(OTHER).thread_file(THREAD, named).await.unwrap(), None);
+
+    let copy = ThreadId::from_u128(2);
+    let of = ThreadCopy { from: THREAD, up_to: None };
+    org.create_thread(new_thread(copy, Some(of))).await.unwrap();
+    org.delete_thread(lease).await.unwrap();
+    let refused = org.add_thread_files(lease, vec![file(unnamed)]).await;
+    assert!(matches!(refused, Err(StoreError::StaleLease)), "{refused:?}");
+    assert_eq!(org.thread_file_count(THREAD).await.unwrap(), 0);
+    assert_eq!(org.thread_file(copy, named).await.unwrap(), Some(file(named)));
+    assert_eq!(org.thread_file(copy, unnamed).await.unwrap(), None);
 }

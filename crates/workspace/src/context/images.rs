@@ -5,10 +5,10 @@ use base64::prelude::BASE64_STANDARD;
 use ostler_engine::history::{Content, Media};
 
 /// The largest image that is attached, in bytes.
-pub(super) const MAX_IMAGE_BYTES: u64 = 5 << 20;
+pub const MAX_IMAGE_BYTES: u64 = 5 << 20;
 
 /// Returns the media type of an image by its first bytes; the name of a file proves nothing.
-pub(super) fn media_type(bytes: &[u8]) -> Option<&'static str> {
+pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
@@ -19,7 +19,7 @@ pub(super) fn media_type(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// Returns the part of a message that shows an image.
-pub(super) fn part(path: &str, media_type: &str, bytes: &[u8]) -> Content {
+pub fn part(path: &str, media_type: &str, bytes: &[u8]) -> Content {
     Content::Image(Media {
         media_type: media_type.to_owned(),
         name: Some(path.to_owned()),

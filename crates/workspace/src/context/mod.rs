@@ -3,7 +3,7 @@
 //! Parsing is pure; files are read through the workspace, so nothing outside is reached.
 
 mod front_matter;
-mod images;
+pub mod images;
 mod instructions;
 mod mentions;
 mod prompts;

@@ -3,6 +3,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod events;
+pub(crate) mod images;
 pub(crate) mod list;
 pub(crate) mod settings;
 mod snapshot;
@@ -66,6 +67,7 @@ pub(crate) fn routes() -> Vec<Route> {
         .returns_content("text/event-stream"),
     ];
     routes.extend(turns::routes());
+    routes.extend(images::routes());
     routes.extend(settings::routes());
     routes
 }

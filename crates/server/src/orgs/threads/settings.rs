@@ -4,8 +4,8 @@ use axum::Json;
 use axum::http::StatusCode;
 use ostler_api::problem::ProblemCode;
 use ostler_api::thread::{
-    ModeChange, ModelChange, ModelChangeScope, PermissionChange, ThreadGrants, ThreadPermissions,
-    ThreadState,
+    ModeChange, ModelChange, ModelChangeScope, PermissionChange, ThreadChoices, ThreadGrants,
+    ThreadPermissions, ThreadState,
 };
 use ostler_harness::memory::OmStatus;
 use ostler_harness::{Harness, ModelScope, TaskItem};
@@ -55,6 +55,13 @@ pub(super) fn routes() -> Vec<Route> {
             change_permissions,
         )
         .example(json!({"grants": {"categories": ["read"]}})),
+        get(
+            View,
+            "/thread-choices",
+            "getThreadChoices",
+            "List the modes and models that threads can use",
+            choices,
+        ),
         get(View, "/threads/{thread}/tasks", "listThreadTasks", "Show the task list", tasks),
         get(
             View,
@@ -172,6 +179,12 @@ fn permissions_of(harness: &Harness) -> ThreadPermissions {
 pub(crate) async fn tasks(request: OrgRequest, PathId(id): PathId) -> Result<Json<Vec<TaskItem>>> {
     let (_, _, live) = request.open_thread(ThreadAccess::Read, &id).await?;
     Ok(Json(live.harness.tasks()))
+}
+
+/// Returns the modes and models that threads can have.
+pub(crate) async fn choices(request: OrgRequest) -> Result<Json<ThreadChoices>> {
+    request.thread_owner(ThreadAccess::Read).await?;
+    Ok(Json((request.server.deps.threads.choices)()))
 }
 
 /// Returns what the event `om_status` has.

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use ostler_api::problem::ProblemCode;
 use ostler_api::thread::{ThreadInput, TurnAborted, TurnStarted};
 use ostler_domain::id::ThreadId;
-use ostler_harness::StartedTurn;
+use ostler_harness::{MessageInput, StartedTurn};
 use ostler_runtime::operations::ThreadAccess;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,6 +19,7 @@ use super::answers;
 use crate::body::{JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
 use crate::route::{Route, post};
+use crate::threads::LiveThread;
 use ostler_domain::org::permission::OrgPermission::Operate;
 use serde_json::json;
 
@@ -78,6 +79,8 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// Longest message, in bytes.
 const MAX_TEXT: usize = 256 * 1024;
+/// The most images of a message.
+const MAX_IMAGES: usize = 10;
 /// How long `wait=true` waits for the end of a turn.
 const MAX_WAIT: Duration = Duration::from_secs(50);
 
@@ -108,12 +111,22 @@ fn reason_name(reason: &Value) -> String {
     reason.as_str().unwrap_or_default().to_owned()
 }
 
-fn checked(ThreadInput { text }: ThreadInput) -> Result<String> {
+/// Returns the message for a thread, with the images that it names.
+async fn message(live: &LiveThread, input: ThreadInput) -> Result<MessageInput> {
+    let ThreadInput { text, images } = input;
     if text.len() > MAX_TEXT {
         let detail = format!("a message has at most {MAX_TEXT} bytes");
         return Err(ApiError::new(ProblemCode::TooLarge, detail));
     }
-    Ok(text)
+    if images.len() > MAX_IMAGES {
+        let detail = format!("a message has at most {MAX_IMAGES} images");
+        return Err(ApiError::new(ProblemCode::TooLarge, detail));
+    }
+    let mut parts = Vec::with_capacity(images.len());
+    for image in images {
+        parts.push(live.harness.image(image).await?);
+    }
+    Ok(MessageInput::with_attachments(text, parts))
 }
 
 pub(crate) async fn send(
@@ -122,9 +135,8 @@ pub(crate) async fn send(
     QueryParams(wait): QueryParams<WaitQuery>,
     JsonBody(input): JsonBody<ThreadInput>,
 ) -> Result<(StatusCode, Json<TurnStarted>)> {
-    let text = checked(input)?;
     let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
-    Ok(wait.respond(id, live.harness.start_message(text).await?).await)
+    Ok(wait.respond(id, live.harness.start_message(message(&live, input).await?).await?).await)
 }
 
 pub(crate) async fn steer(
@@ -133,9 +145,8 @@ pub(crate) async fn steer(
     QueryParams(wait): QueryParams<WaitQuery>,
     JsonBody(input): JsonBody<ThreadInput>,
 ) -> Result<(StatusCode, Json<TurnStarted>)> {
-    let text = checked(input)?;
     let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
-    Ok(wait.respond(id, live.harness.start_steer(text).await?).await)
+    Ok(wait.respond(id, live.harness.start_steer(message(&live, input).await?).await?).await)
 }
 
 pub(crate) async fn follow_up(
@@ -143,9 +154,9 @@ pub(crate) async fn follow_up(
     PathId(id): PathId,
     JsonBody(input): JsonBody<ThreadInput>,
 ) -> Result<(StatusCode, Json<TurnStarted>)> {
-    let text = checked(input)?;
     let (_, thread_id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
-    let turn_id = live.harness.follow_up(text).await?.map(|turn| turn.id);
+    let message = message(&live, input).await?;
+    let turn_id = live.harness.follow_up(message).await?.map(|turn| turn.id);
     Ok((StatusCode::ACCEPTED, Json(TurnStarted { thread_id, turn_id, reason: None })))
 }
 
