@@ -160,6 +160,39 @@ fn log_messages_are_constant() {
     assert!(found.is_empty(), "put values into fields:\n{}", found.join("\n"));
 }
 
+/// A26: fields say whether they mean a business layer or a policy layer, in stored and sent
+/// data and in the log.
+#[test]
+fn a26_no_field_in_the_sources_is_called_layer() {
+    let mut found = Vec::new();
+    for path in sources().into_iter().filter(|path| relative(path).contains("/src/")) {
+        let text = fs::read_to_string(&path).expect("a readable file");
+        let mut in_type = false;
+        for (number, line) in text.lines().enumerate() {
+            let code = line.trim();
+            in_type = match declared_type(line) {
+                Some(_) => line.ends_with('{'),
+                None => in_type && line != "}",
+            };
+            let field = code.trim_start_matches("pub ").trim_start_matches("pub(crate) ");
+            if (in_type && field.starts_with("layer:")) || code.contains("\"layer\"") {
+                found.push(format!("{}:{}: {code}", relative(&path), number + 1));
+            }
+        }
+        for level in ["error", "warn", "info", "debug", "trace"] {
+            for (at, _) in text.match_indices(&format!("tracing::{level}!(")) {
+                let fields = arguments(&text[at + "tracing::".len() + level.len() + 2..]);
+                let mut fields = fields.split(',').map(str::trim);
+                if fields.any(|field| field.trim_start_matches(['%', '?']).starts_with("layer")) {
+                    let number = text[..at].lines().count();
+                    found.push(format!("{}:{number}: a field of the log", relative(&path)));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "say which kind of layer:\n{}", found.join("\n"));
+}
+
 #[test]
 fn public_items_are_documented() {
     let mut found = Vec::new();

@@ -1,8 +1,10 @@
 //! Every agent knows where it stands, seen at the model.
 
 use ostler_domain::tool::catalogue::built_in;
+use ostler_store::StoreError;
+use ostler_testkit::TestDatabase;
 
-use super::tree::{AGENCY, PLATFORM, Tree};
+use super::tree::{AGENCY, PLATFORM, STRANGER, Tree};
 use crate::support::{ECHO, GIA, ORG};
 
 /// L01, L02, L03, L04, L05, L06, L07, L48: the prompt that the model receives states the layer
@@ -40,6 +42,22 @@ async fn l01_l02_l03_l48_each_agent_reads_its_layer_and_only_its_tools() {
         assert!(!gia.contains(internal), "L48, {internal}: {gia}");
     }
     assert!(tree.prompt_of("Luca").contains("**Parent agency:** Harbour (agency tier)"));
+}
+
+/// L06: only an org below another reads its parent. With an agency that cannot be read, the
+/// platform and other agencies answer as ever, and its client has no configuration.
+#[tokio::test]
+async fn l06_only_a_sub_org_reads_its_parent() {
+    let database = TestDatabase::sqlite_file();
+    let tree = Tree::in_store(database.migrated().await, ECHO).await;
+    let agency = database.id_literal(AGENCY.as_u128());
+    database.execute(&format!("UPDATE orgs SET data = '?' WHERE id = {agency}")).await;
+    for top in [PLATFORM, STRANGER] {
+        assert_eq!(tree.owner_says(top, "hello").await, ["About hello: yes."]);
+        assert!(tree.scenario.worker.org_views().current(top).await.unwrap().parent.is_none());
+    }
+    let view = tree.scenario.worker.org_views().current(ORG).await;
+    assert!(matches!(view, Err(StoreError::CorruptValue { .. })), "{view:?}");
 }
 
 /// L05: an agent whose policy takes `escalate_to_parent` away is not told to use it.

@@ -5,13 +5,18 @@ use std::fmt::Write as _;
 
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::subtype::Subtype;
-use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::channel::Channel;
+use ostler_domain::contact::{Contact, ContactDetails};
+use ostler_domain::hierarchy::delegation::OrgDelegation;
+use ostler_domain::hierarchy::issue::Issue;
+use ostler_domain::id::{AgentId, BindingId, ContactId, OrgId};
 use ostler_domain::org::Relation::{self, Child, Own, Parent, Unrelated};
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_runtime::operations::{Actor, NewClient, OrgSection};
 use ostler_runtime::org_view::{SETTINGS, settings_record};
+use ostler_testkit as testkit;
 use serde_json::{Value, json};
 
 use super::administration::script;
@@ -27,12 +32,33 @@ enum Capability {
     ReadFigures,
     ModifyAgent,
     EvolveSoul,
+    /// Takes the contacts out.
+    Export,
+    /// Writes to a contact who is not in the conversation.
+    WriteToContact,
+    /// Sends an issue to the PM above.
+    EscalateUp,
+    /// Gives work to a PM below.
+    DelegateDown,
 }
 
-use Capability::{CreateSubOrg, DeployBot, EvolveSoul, ManageSettings, ModifyAgent, ReadFigures};
+use Capability::{
+    CreateSubOrg, DelegateDown, DeployBot, EscalateUp, EvolveSoul, Export, ManageSettings,
+    ModifyAgent, ReadFigures, WriteToContact,
+};
 
-const CAPABILITIES: [Capability; 6] =
-    [CreateSubOrg, DeployBot, ManageSettings, ReadFigures, ModifyAgent, EvolveSoul];
+const CAPABILITIES: [Capability; 10] = [
+    CreateSubOrg,
+    DeployBot,
+    ManageSettings,
+    ReadFigures,
+    ModifyAgent,
+    EvolveSoul,
+    Export,
+    WriteToContact,
+    EscalateUp,
+    DelegateDown,
+];
 
 /// An agent of the platform that is no system agent.
 const PIA: AgentId = AgentId::from_u128(0xf1a00);
@@ -69,9 +95,20 @@ fn relation(home: OrgId, target: OrgId) -> Relation {
 /// | access child data | yes | yes (query) | - | - |
 /// | soul evolution | yes | propose | propose | no |
 /// | modify agents | yes | own agents | own agents | no |
+/// | data export | yes | yes | yes | no |
+/// | send external messages | yes | yes | yes | yes: by answering |
+/// | escalate up | - | to 1 | to 2 | to 3 |
+/// | delegate down | by people | to 3 | to agents of its own | - |
+///
+/// Contacts are exported from and written to in the own org only, at every layer.
 fn allowed(capability: Capability, layer: u8, org: Relation, target: OrgId) -> bool {
     match (capability, layer) {
-        (_, 4) => false,
+        (EscalateUp, 2) => target == PLATFORM,
+        (EscalateUp, 3) => org == Parent,
+        (EscalateUp, 4) => org == Own,
+        (DelegateDown, 2) => org == Child,
+        (EscalateUp | DelegateDown, _) | (_, 4) => false,
+        (Export | WriteToContact, _) => org == Own,
         // There is one level of sub-orgs, below agencies.
         (CreateSubOrg, 1) => matches!(target, AGENCY | STRANGER),
         (CreateSubOrg, 2) => org == Own,
@@ -106,6 +143,18 @@ fn call(capability: Capability, layer: u8, slug: &str, number: usize) -> (&'stat
             json!({"organization": slug, "agent": agent,
                 "changes": {"knowledge_tags": [format!("tag-{number}")]}}),
         ),
+        Export => ("export_contacts", json!({})),
+        WriteToContact => (
+            "send_email",
+            json!({"to": contact_id(slug), "subject": "News", "text": "A new menu."}),
+        ),
+        EscalateUp => {
+            ("escalate_to_parent", json!({"summary": format!("Issue {number}"), "severity": "low"}))
+        }
+        DelegateDown => (
+            "delegate_to_child",
+            json!({"clientSlug": slug, "instruction": format!("Work {number}")}),
+        ),
         EvolveSoul => {
             // Only the platform's agent names agents of other orgs.
             let elsewhere = match (layer, slug) {
@@ -124,6 +173,12 @@ fn call(capability: Capability, layer: u8, slug: &str, number: usize) -> (&'stat
     }
 }
 
+/// Returns the id of the contact of an org.
+fn contact_id(slug: &str) -> ContactId {
+    let number = ORGS.iter().position(|(_, one, _)| *one == slug).expect("an org");
+    ContactId::from_u128(0xc0 + number as u128)
+}
+
 /// Returns everything that a call could have changed in an org, as text.
 async fn state(tree: &Tree, org: OrgId) -> String {
     let store = tree.scenario.store.org(org);
@@ -135,6 +190,13 @@ async fn state(tree: &Tree, org: OrgId) -> String {
     }
     for config in store.agent_configs().await.unwrap() {
         let _ = write!(text, "{config:?}");
+    }
+    for (_, issue) in tree.records::<Issue>(org, "escalation").await {
+        // The sender keeps a copy.
+        let _ = if issue.target.org == org { write!(text, "{issue:?}") } else { Ok(()) };
+    }
+    for (_, work) in tree.records::<OrgDelegation>(org, "delegation").await {
+        let _ = if work.target == org { write!(text, "{work:?}") } else { Ok(()) };
     }
     let clients = tree.scenario.store.orgs().await.unwrap();
     let _ = write!(text, "{:?}", clients.iter().filter(|one| one.parent() == Some(org)).count());
@@ -151,9 +213,24 @@ async fn prepare(tree: &Tree) {
     }
     let semi = AutonomyLevel::SemiAutonomous;
     tree.scenario.change_agent(GIA, |gia| gia.autonomy = semi).await;
+    for (at, slug, agent) in ORGS {
+        let org = tree.scenario.store.org(at);
+        let mail = BindingId::from_u128((at.as_u128() << 16) + 1);
+        testkit::bind_channel(&org, mail, Channel::Email, agent).await;
+        let contact = Contact {
+            id: contact_id(slug),
+            name: format!("Contact of {slug}"),
+            details: ContactDetails { phone: None, email: Some(format!("{slug}@example.org")) },
+            locale: None,
+            tags: Default::default(),
+            notes: Vec::new(),
+            crm: None,
+        };
+        org.create_contact(contact).await.unwrap();
+    }
 }
 
-/// B14-B19, B22, H09, H11, L37-L41, L44: every capability × layer × org through the tools.
+/// B14-B19, B22, H09, H11, L37-L41, L43-L45: every capability × layer × org through the tools.
 #[tokio::test]
 async fn l37_l38_l39_l40_l41_l44_h09_h11_the_matrix_holds_through_tools() {
     for capability in CAPABILITIES {
@@ -187,6 +264,10 @@ async fn try_everywhere(capability: Capability) {
             let is_changed = state(&tree, target).await != before;
             let done = match capability {
                 ReadFigures => said.contains(&format!("\"slug\":\"{slug}\"")),
+                Export => said.contains(&format!("Contact of {slug}")),
+                WriteToContact => {
+                    said == format!("The message to Contact of {slug} is on its way.")
+                }
                 EvolveSoul if layer != 1 => {
                     let store = tree.scenario.store.org(target);
                     let waiting = store.proposal_activity(agent).await.unwrap().pending;
@@ -200,6 +281,24 @@ async fn try_everywhere(capability: Capability) {
                 assert!(!said.contains("layer"), "L48, {case}");
             }
         }
+    }
+}
+
+/// L42: layers 1 and 2 import more than 100 contacts in one call, layer 3 does not.
+#[tokio::test]
+async fn l42_the_layer_limits_how_many_contacts_are_imported() {
+    let people = |count: usize| {
+        let people: Vec<Value> = (0..count).map(|n| json!({"name": format!("P{n}")})).collect();
+        json!({ "contacts": people })
+    };
+    let calls = [("few", "import_contacts", people(100)), ("many", "import_contacts", people(101))];
+    let tree = Tree::new(&script(&calls)).await;
+    for (layer, _, home) in ACTORS.into_iter().filter(|actor| actor.0 < 4) {
+        let few = tree.owner_says(home, "do few").await.join("");
+        assert!(few.contains("\"created\":100"), "layer {layer}: {few}");
+        let many = tree.owner_says(home, "do many").await.join("");
+        let expected = if layer == 3 { "up to 100 records" } else { "\"created\":101" };
+        assert!(many.contains(expected), "layer {layer}: {many}");
     }
 }
 

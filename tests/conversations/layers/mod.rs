@@ -7,6 +7,7 @@
 //! | `administration` | agencies and the platform administer orgs and agents |
 //! | `awareness` | what agents read about their layer |
 //! | `bootstrap` | clients that cannot be made as a whole |
+//! | `customer_tools` | what customer service looks up and creates |
 //! | `coordinator` | a coordinator routes and decides nothing |
 //! | `issues` | issues go up, their resolutions come back |
 //! | `matrix` | every capability from every layer on every org |
@@ -21,6 +22,7 @@ mod administration;
 mod awareness;
 mod bootstrap;
 mod coordinator;
+mod customer_tools;
 mod delegations;
 mod issues;
 mod matrix;

@@ -1,5 +1,7 @@
 //! A platform, an agency and its client, with agents in each.
 
+use std::sync::Arc;
+
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::agent::{Agent, AgentKind};
@@ -11,6 +13,7 @@ use ostler_domain::org::settings::{ChannelAddress, NotifyAddresses, OrgSettings}
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
 use ostler_domain::time::Timestamp;
+use ostler_engine::tool::Tool;
 use ostler_runtime::org_view::{SETTINGS, settings_record};
 use ostler_store::Store;
 use ostler_testkit as testkit;
@@ -55,7 +58,12 @@ impl Tree {
     }
 
     pub(super) async fn in_store(store: Store, script: &str) -> Self {
-        let (scenario, seen) = scenario_in(store, script, Vec::new(), Default::default()).await;
+        Self::with_tools(store, script, Vec::new()).await
+    }
+
+    /// Like [`Tree::in_store`], with more business tools.
+    pub(super) async fn with_tools(store: Store, script: &str, more: Vec<Arc<dyn Tool>>) -> Self {
+        let (scenario, seen) = scenario_in(store, script, more, Default::default()).await;
         Self { scenario, seen }.grow().await
     }
 

@@ -80,6 +80,33 @@ fn o09_d05_an_agent_is_created_paused_and_archived() {
     assert!(system.contains("`quinn` is a system agent and always active"), "{system}");
 }
 
+/// L07: the roles with rules are listed; a role that the org names itself is accepted if that is
+/// said, and its
+/// agents have the business layer and the autonomy that follow from the place of the org.
+#[test]
+fn l07_a_role_of_ones_own_has_the_defaults_of_its_place() {
+    let demo = DemoInstallation::new();
+    let create = |org: &str, custom: &[&str]| {
+        let args = ["agent", "create", "kim", "--org", org, "--subtype", "couriers"];
+        let args: Vec<String> = args.iter().chain(custom).map(|arg| (*arg).to_owned()).collect();
+        args
+    };
+    let words = |args: &[String]| args.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+    let refused = create("bella", &[]);
+    let refused = demo.error(&refused.iter().map(String::as_str).collect::<Vec<_>>());
+    for role in ["pm", "sales_assistant", "booking_agent", "customer_service", "coordinator"] {
+        assert!(refused.contains(role), "{role}: {refused}");
+    }
+    for (org, layer, autonomy) in [("bella", 3, "supervised"), ("harbour", 2, "semi_autonomous")] {
+        let args = create(org, &["--custom"]);
+        let said = demo.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        let expected = format!("business layer {layer}, guarded as {layer}");
+        assert!(said.contains(&expected), "{}: {said}", words(&args));
+        let shown = demo.run(&["agent", "show", "kim", "--org", org]);
+        assert!(shown.contains("couriers") && shown.contains(autonomy), "{shown}");
+    }
+}
+
 /// O10, H07: a soul has versions that can be compared and restored.
 #[test]
 fn o10_h07_a_soul_is_imported_compared_and_restored() {

@@ -115,7 +115,7 @@ fn o22_listings_fit_the_terminal() {
     assert!(piped.contains(LONG) && !piped.contains('…'), "{piped}");
 }
 
-/// O22: the JSON of a listing is data.
+/// O22, A26: the JSON of a listing is data, and says which kind of layer it means.
 #[test]
 fn o22_json_is_data() {
     let demo = crowded();
@@ -133,6 +133,9 @@ fn find_screen_text(place: &str, name: &str, value: &Value, wrong: &mut Vec<Stri
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
+                if name == "layer" {
+                    wrong.push(format!("{place}: a layer of which kind?"));
+                }
                 find_screen_text(&format!("{place}.{name}"), name, value, wrong);
             }
         }

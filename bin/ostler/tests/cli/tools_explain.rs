@@ -39,6 +39,41 @@ fn b01_z06_each_removal_names_stage_policy_layer_and_rule() {
     assert_eq!(tool(&tools, "list_products")["state"], "active");
 }
 
+/// L37-L39, L41, L42, L44, L45: what the command line says about an agent of each business layer
+/// is what the guardrail matrix says. Other stages may remove more.
+#[test]
+fn l37_to_l45_the_matrix_is_explained_for_every_layer() {
+    let agents = ["quinn", "mara", "luca", "gia"];
+    let explained = agents.map(|agent| {
+        let report = explain(&["--agent", agent, "--json"]);
+        serde_json::from_str::<Value>(&report).expect("JSON")
+    });
+    for (name, layers) in [
+        ("create_client_org", [true, true, false, false]),
+        ("deploy_telegram_bot", [true, true, false, false]),
+        ("update_org_settings", [true, true, true, false]),
+        ("get_client_org_stats", [true, true, false, false]),
+        ("propose_soul_update", [true, true, true, false]),
+        ("send_bulk_email", [true, true, true, false]),
+        ("import_contacts", [true, true, true, false]),
+        ("update_agent", [true, true, true, false]),
+        ("export_contacts", [true, true, true, false]),
+        ("escalate_to_parent", [false, true, true, true]),
+        ("delegate_to_child", [false, true, false, false]),
+    ] {
+        for ((agent, report), allowed) in agents.iter().zip(&explained).zip(layers) {
+            let tools = report["tools"].as_array().expect("tools");
+            let tool = tool(tools, name);
+            let is_removed = tool["state"] == "removed";
+            assert!(allowed || is_removed, "{agent} has {name}");
+            assert!(
+                !allowed || tool["stage"] != "business_layer",
+                "{agent} may have {name}: {tool}"
+            );
+        }
+    }
+}
+
 /// A26: nothing in the report is called just `layer`.
 #[test]
 fn a26_no_field_is_called_layer() {

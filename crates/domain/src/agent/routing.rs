@@ -1,4 +1,4 @@
-//! Routing: which agent of an org answers a message.
+//! Routing: which agent answers a customer, and which an owner.
 
 use super::subtype::Subtype;
 use super::{Agent, AgentKind};

@@ -5,12 +5,12 @@ use ostler_api::hierarchy::{AppliedSoul, RejectProposalRequest, SoulProposal};
 use ostler_api::page::{MAX_LIMIT, Page};
 use ostler_domain::agent::growth::LevelProposal;
 use ostler_domain::id::ProposalId;
-use ostler_runtime::operations::ProposalDetail;
+use ostler_runtime::operations::{OperationError, ProposalDetail};
 use ostler_store::{DecisionState, StoredProposal};
 
 use super::{OrgRequest, PathId};
 use crate::body::JsonBody;
-use crate::error::Result;
+use crate::error::{ApiError, Result};
 use crate::route::{Route, get, post};
 use ostler_domain::org::permission::OrgPermission::{Configure, View};
 use serde_json::json;
@@ -114,7 +114,7 @@ pub(crate) async fn approve_promotion(
     request: OrgRequest,
     PathId(agent): PathId,
 ) -> Result<Json<LevelProposal>> {
-    Ok(Json(request.hide_foreign_org(request.operations().approve_level(&agent).await)?))
+    request.promotion(request.operations().approve_level(&agent).await)
 }
 
 pub(crate) async fn reject_promotion(
@@ -122,11 +122,22 @@ pub(crate) async fn reject_promotion(
     PathId(agent): PathId,
     JsonBody(body): JsonBody<RejectProposalRequest>,
 ) -> Result<Json<LevelProposal>> {
-    let rejected = request.operations().reject_level(&agent, &body.reason).await;
-    Ok(Json(request.hide_foreign_org(rejected)?))
+    request.promotion(request.operations().reject_level(&agent, &body.reason).await)
 }
 
 impl OrgRequest {
+    /// Answers a decision on a promotion. The agent is a part of the path here, so that one that
+    /// does not exist is not found.
+    fn promotion(
+        &self,
+        decided: std::result::Result<LevelProposal, OperationError>,
+    ) -> Result<Json<LevelProposal>> {
+        match decided {
+            Err(OperationError::NoAgent(_)) => Err(ApiError::not_found("agent")),
+            other => Ok(Json(self.hide_foreign_org(other)?)),
+        }
+    }
+
     async fn pending_proposals(&self) -> Result<Vec<StoredProposal>> {
         let pending = DecisionState::Pending;
         self.hide_foreign_org(self.operations().soul_proposals(pending, MAX_LIMIT).await)

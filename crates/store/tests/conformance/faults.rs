@@ -142,6 +142,38 @@ async fn a_locked_file_is_waited_for_and_then_reported() {
     assert_eq!(claim(&store).await.unwrap().messages.len(), 1);
 }
 
+/// Z04: where the server accepts few connections, those that are open serve a burst; nobody is
+/// told that the database is not available.
+#[tokio::test(flavor = "multi_thread")]
+async fn z04_a_burst_is_served_by_as_many_connections_as_the_server_accepts() {
+    let backend = TestDatabase::postgres().await;
+    let store = backend.migrated().await;
+    let org = with_org(&store, 1).await;
+    let (admin, connection) =
+        tokio_postgres::connect(&ostler_testkit::postgres_url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let (_, role) = backend.url.rsplit_once('/').unwrap();
+    admin.batch_execute(&format!("ALTER ROLE {role} CONNECTION LIMIT 3")).await.unwrap();
+    for round in 0..5 {
+        let burst = (0..60).map(|n| {
+            let store = store.clone();
+            let (person, id) = (format!("p{n}"), format!("m{round}-{n}"));
+            tokio::spawn(async move {
+                store.org(org).accept_inbound(message(org, &person, &id), 1000).await
+            })
+        });
+        for accepted in burst.collect::<Vec<_>>() {
+            let accepted = accepted.await.unwrap();
+            assert!(matches!(accepted, Ok(AcceptOutcome::New(_))), "{accepted:?}");
+        }
+    }
+    // With no connection at all the error says so.
+    drop(store);
+    admin.batch_execute(&format!("ALTER ROLE {role} CONNECTION LIMIT 0")).await.unwrap();
+    let refused = Store::connect(&backend.url).unwrap().org(org).org().await;
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+}
+
 /// Terminates all connections of the store repeatedly.
 async fn cut(backend: &TestDatabase, stop: Arc<AtomicBool>) -> u64 {
     let (client, connection) = tokio_postgres::connect(&backend.url, NoTls).await.unwrap();

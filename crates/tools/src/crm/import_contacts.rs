@@ -1,6 +1,8 @@
 //! The `import_contacts` tool.
 
 use ostler_domain::id::ContactId;
+use ostler_domain::org::guardrail::{BULK_LIMIT, GuardedAction, check};
+use ostler_domain::org::layer::BusinessPosition;
 use ostler_engine::outcome::ToolOutcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,14 +13,14 @@ use crate::effects::{ContactPatch, StoreEffect};
 use crate::ids;
 use crate::store_tool::{CallContext, StoreTool, ToolError, json_outcome};
 
-/// The most contacts of one call.
-const MAX_CONTACTS: usize = 100;
+/// The most contacts of one call, at any business layer.
+const MAX_CONTACTS: usize = 500;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The people, at most 100 in one call.
-    #[schemars(length(min = 1, max = 100))]
+    /// The people: at most 100 in one call, or 500 at the layers of agencies and the platform.
+    #[schemars(length(min = 1, max = 500))]
     contacts: Vec<ContactInput>,
     /// What to do with a person whose telephone number or e-mail address is known
     /// already.
@@ -39,7 +41,7 @@ enum OnDuplicate {
 pub(crate) struct ImportContacts;
 
 impl StoreTool for ImportContacts {
-    const DESCRIPTION: &'static str = "Saves up to 100 people as contacts in one call. Those \
+    const DESCRIPTION: &'static str = "Saves several people as contacts in one call. Those \
         whose telephone number or e-mail address is known already are skipped or \
         updated. Returns how many were created, updated and skipped, and which rows were wrong.";
     type Arguments = Arguments;
@@ -49,11 +51,7 @@ impl StoreTool for ImportContacts {
         mut context: CallContext<'_>,
     ) -> Result<ToolOutcome, ToolError> {
         let Arguments { contacts, on_duplicate } = arguments;
-        if contacts.len() > MAX_CONTACTS {
-            return Err(ToolError::Invalid(format!(
-                "Give at most {MAX_CONTACTS} contacts in one call."
-            )));
-        }
+        check_count(&context, contacts.len()).await?;
         let (mut effects, mut wrong) = (Vec::new(), Vec::new());
         let (mut created, mut updated, mut skipped) = (0, 0, 0);
         for (row, input) in contacts.into_iter().enumerate() {
@@ -88,6 +86,23 @@ impl StoreTool for ImportContacts {
             .into_iter()
             .fold(json_outcome(&answer), |outcome, effect| outcome.with_effect(effect.into())))
     }
+}
+
+/// Checks that the agent may save this many contacts in one call. Every layer that has the tool
+/// may save a few, so that only a long list is a question of the agent's layer.
+async fn check_count(context: &CallContext<'_>, count: usize) -> Result<(), ToolError> {
+    let records = u32::try_from(count).unwrap_or(u32::MAX);
+    if records <= BULK_LIMIT {
+        return Ok(());
+    }
+    if count > MAX_CONTACTS {
+        let why = format!("Give at most {MAX_CONTACTS} contacts in one call.");
+        return Err(ToolError::Invalid(why));
+    }
+    let agent = context.org().agent(context.tool_context.agent).await?;
+    let position = BusinessPosition::of(&context.org().org().await?, &agent.subtype);
+    check(&position, GuardedAction::Bulk { records })
+        .map_err(|why| ToolError::Refused(format!("Nothing was saved: {why}.")))
 }
 
 /// The result of one row of an import.

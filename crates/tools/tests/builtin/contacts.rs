@@ -191,7 +191,7 @@ async fn contacts_are_imported_and_invalid_rows_reported() {
         fixture.call_json("import_contacts", json!({ "contacts": hundred })).await["created"],
         100
     );
-    let more: Vec<Value> = (0..101).map(|n| json!({ "name": format!("P{n}") })).collect();
+    let more: Vec<Value> = (0..501).map(|n| json!({ "name": format!("P{n}") })).collect();
     let (status, _) = fixture.call_text("import_contacts", json!({ "contacts": more })).await;
     assert_eq!(status, OutcomeStatus::Invalid);
 }

@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
-use super::WAIT;
 use super::coroutine::Waiter;
 use super::tx::PgTx;
+use super::{Pool, WAIT};
 use crate::backend::Tx;
 use crate::backend::job::{Access, Request, RunEnd};
 use crate::error::{Result, StoreError};
@@ -20,6 +21,29 @@ const ATTEMPTS: u32 = 5;
 pub(super) struct Connection {
     pub(super) client: Client,
     pub(super) statements: RefCell<HashMap<(*const u8, usize), Statement>>,
+}
+
+/// Why there is no connection.
+enum ConnectFailure {
+    /// The server, or the role, has as many connections as it accepts.
+    TooMany(StoreError),
+    Other(StoreError),
+}
+
+impl From<tokio_postgres::Error> for ConnectFailure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        match error.code() {
+            Some(&SqlState::TOO_MANY_CONNECTIONS) => Self::TooMany(error.into()),
+            _ => Self::Other(error.into()),
+        }
+    }
+}
+
+impl From<ConnectFailure> for StoreError {
+    fn from(failure: ConnectFailure) -> Self {
+        let (ConnectFailure::TooMany(error) | ConnectFailure::Other(error)) = failure;
+        error
+    }
 }
 
 /// Serves requests, one after the other, and connects again when needed.
@@ -34,11 +58,20 @@ impl<'w> PgConnection<'w> {
         Self { waiter, config, connection: None }
     }
 
-    /// Serves requests until there is none.
-    pub(super) fn serve_all(mut self, next: impl Fn() -> Option<Request>) {
-        while let Some(mut request) = next() {
-            let committed = self.serve(&mut request);
-            request.job.finish(committed);
+    /// Serves the requests of a pool until there is none. If the server accepts no further
+    /// connection, those that are open serve them.
+    pub(super) fn serve_all(mut self, waiter: &Waiter<'_>, pool: &Pool) {
+        while let Some(next) = pool.next(waiter) {
+            let (mut request, served) = match self.open() {
+                Ok(_) => (next.0, None),
+                Err(ConnectFailure::Other(error)) => (next.0, Some(Err(error))),
+                Err(ConnectFailure::TooMany(error)) => match pool.take_back(next) {
+                    Ok(()) => return,
+                    Err((request, _)) => (request, Some(Err(error))),
+                },
+            };
+            let served = served.unwrap_or_else(|| self.serve(&mut request));
+            request.job.finish(served);
         }
     }
 
@@ -73,6 +106,11 @@ impl<'w> PgConnection<'w> {
 
     /// Returns an open connection.
     fn connection(&mut self) -> Result<&Connection> {
+        Ok(self.open()?)
+    }
+
+    /// Connects, unless the connection is open.
+    fn open(&mut self) -> std::result::Result<&Connection, ConnectFailure> {
         let open = self.connection.take().filter(|connection| !connection.client.is_closed());
         let open = match open {
             Some(connection) => connection,
@@ -81,10 +119,11 @@ impl<'w> PgConnection<'w> {
         Ok(self.connection.insert(open))
     }
 
-    fn connect(&self) -> Result<Connection> {
+    fn connect(&self) -> std::result::Result<Connection, ConnectFailure> {
         let connected = self.waiter.wait(timeout(WAIT, self.config.connect(NoTls)));
         let late = |_| StoreError::Unavailable("the server did not answer in time".into());
-        let (client, connection) = connected.map_err(late)??;
+        let connected = connected.map_err(|error| ConnectFailure::Other(late(error)))?;
+        let (client, connection) = connected.map_err(ConnectFailure::from)?;
         // It ends when the client is dropped; errors are reported to the client.
         tokio::task::spawn_local(async { drop(connection.await) });
         Ok(Connection { client, statements: RefCell::default() })

@@ -100,7 +100,7 @@ fn run_connections(runtime: &Runtime, pool: &Arc<Pool>, mut starts: mpsc::Unboun
         while starts.recv().await.is_some() {
             let served = pool.clone();
             let serve = move |waiter: &Waiter<'_>| {
-                PgConnection::new(waiter, &served.config).serve_all(|| served.next(waiter));
+                PgConnection::new(waiter, &served.config).serve_all(waiter, &served);
             };
             match coroutine::run(serve) {
                 Ok(connection) => drop(connections.spawn_local(connection)),
@@ -119,9 +119,12 @@ struct Pool {
     state: Mutex<PoolState>,
 }
 
+/// A request, and when it was queued.
+type QueuedRequest = (Request, Instant);
+
 #[derive(Default)]
 struct PoolState {
-    queue: VecDeque<(Request, Instant)>,
+    queue: VecDeque<QueuedRequest>,
     /// Connections that wait for a request; the one that waits for the shortest time is
     /// woken first.
     idle: Vec<Arc<Notify>>,
@@ -140,8 +143,8 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the next request, or None when the database is closed.
-    fn next(&self, waiter: &Waiter<'_>) -> Option<Request> {
+    /// Returns the next request and when it was queued, or None when the database is closed.
+    fn next(&self, waiter: &Waiter<'_>) -> Option<QueuedRequest> {
         loop {
             let wake = Arc::new(Notify::new());
             let next = {
@@ -160,9 +163,24 @@ impl Pool {
                     let why = "no connection was free in time".to_owned();
                     request.job.finish(Err(StoreError::Unavailable(why)));
                 }
-                Some((request, _)) => return Some(request),
+                Some(next) => return Some(next),
             }
         }
+    }
+
+    /// Takes back the request of a connection that the server has no room for, and ends the
+    /// connection: the others serve the request. Returns the request if there are no others.
+    fn take_back(&self, request: QueuedRequest) -> std::result::Result<(), QueuedRequest> {
+        let mut state = self.lock();
+        if state.connections == 1 {
+            return Err(request);
+        }
+        state.connections -= 1;
+        state.queue.push_front(request);
+        if let Some(connection) = state.idle.pop() {
+            connection.notify_one();
+        }
+        Ok(())
     }
 
     /// Fails the waiting requests if no connection can serve them.
