@@ -20,7 +20,7 @@ use ostler_runtime::operations::Operations;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::workflow::WorkflowRunner;
-use ostler_server::{Server, ServerDeps, ThreadOptions};
+use ostler_server::{AccountOptions, Server, ServerDeps, ThreadOptions};
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -41,6 +41,7 @@ pub(crate) struct App {
     bus_url: String,
     update_mode: UpdateMode,
     threads: ThreadOptions,
+    accounts: AccountOptions,
 }
 
 /// A task that answers for AI agents on the bus.
@@ -110,6 +111,7 @@ impl App {
             bus_url,
             update_mode,
             threads,
+            accounts: accounts(installation),
         })
     }
 
@@ -206,8 +208,15 @@ impl App {
             clock,
             threads,
             public_url,
+            accounts: self.accounts.clone(),
         })
     }
+}
+
+/// Returns how people and keys are recognized.
+fn accounts(installation: &Installation) -> AccountOptions {
+    let proxies = installation.config.trusted_proxies.iter();
+    AccountOptions { trusted_proxies: proxies.map(|proxy| proxy.0).collect() }
 }
 
 /// Builds the channels, with access to the secrets of each org.

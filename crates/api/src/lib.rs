@@ -15,8 +15,10 @@
 //! | [`knowledge`] | knowledge documents |
 //! | [`thread`] | threads of the interactive harness |
 //! | [`event`] | the event stream |
+//! | [`account`] | log-in of people and their own accounts |
 //! | [`me`] | the identity of the caller |
 
+pub mod account;
 pub mod approval;
 pub mod credit;
 pub mod dead_letter;

@@ -24,7 +24,8 @@
 //! |---|---|
 //! | `routes` | all routes and the middleware around them |
 //! | [`server`] | dependencies, accept loop, shutdown |
-//! | `caller` | authentication by API key |
+//! | `caller` | authentication by API key or log-in |
+//! | `account` | log-in of people, and their own accounts |
 //! | `idempotency` | requests repeated with the same `Idempotency-Key` |
 //! | `error` | every error as a problem |
 //! | `event_tail` | one poller of the event log per org, shared by its streams |
@@ -33,6 +34,7 @@
 //! | [`wire`] | stored values as wire types |
 //! | `chat`, `webhooks`, `events`, `orgs`, `health` | the handlers |
 
+mod account;
 mod body;
 mod caller;
 mod chat;
@@ -50,5 +52,6 @@ pub mod threads;
 mod webhooks;
 pub mod wire;
 
+pub use account::AccountOptions;
 pub use server::{Server, ServerDeps};
 pub use threads::{ThreadOptions, ThreadOwner};

@@ -1,10 +1,11 @@
-//! Middleware: requests that are refused to an API key are in the audit log of the key's org.
+//! Middleware: requests that are refused to a key or user are in the audit log of their org.
 
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
+use ostler_domain::id::OrgId;
 use serde_json::json;
 
 use crate::caller::Caller;
@@ -25,7 +26,10 @@ pub(crate) async fn audit(
     let response = next.run(request).await;
     let status = response.status();
     if matches!(status, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) {
-        let operations = server.deps.operations.as_actor(caller.actor(), caller.org);
+        let about = org_of_path(&server, &path).await;
+        // Somebody without any membership has no org.
+        let Some(org) = caller.storage_org(about) else { return response };
+        let operations = server.deps.operations.as_actor(caller.actor(), org);
         let refused = json!({"method": method, "path": path, "status": status.as_u16()});
         let stored = operations.audit_refusal(subject(&path), &refused).await;
         if let Err(error) = stored {
@@ -33,6 +37,12 @@ pub(crate) async fn audit(
         }
     }
     response
+}
+
+/// Returns the org that a path names, if there is one.
+pub(crate) async fn org_of_path(server: &Server, path: &str) -> Option<OrgId> {
+    let name = path.split('/').skip_while(|part| *part != "orgs").nth(1)?;
+    crate::orgs::find_org(server, name).await.ok()
 }
 
 /// Returns what a path is about: the record, else the org.

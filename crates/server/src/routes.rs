@@ -18,7 +18,7 @@ use crate::orgs::{
     sessions, unknown_outcomes,
 };
 use crate::server::Server;
-use crate::{caller, chat, events, health, idempotency, refusals, webhooks};
+use crate::{account, caller, chat, events, health, idempotency, refusals, webhooks};
 
 /// Time for a request including its body. Streams continue after it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -30,6 +30,7 @@ pub(crate) fn router(server: Server) -> Router {
         .route("/widget.js", get(chat::widget))
         .nest("/chat/{binding}", chat_routes(&server))
         .route("/v1/webhooks/{binding}", post(webhooks::receive))
+        .merge(account::public_routes())
         .nest("/v1", api_routes(&server))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
@@ -49,12 +50,12 @@ fn chat_routes(server: &Server) -> Router<Server> {
         .layer(middleware::from_fn_with_state(server.clone(), chat::cors::check_origin))
 }
 
-/// Routes that need an API key.
+/// Routes that need an API key or a log-in.
 fn api_routes(server: &Server) -> Router<Server> {
     Router::new()
-        .route("/me", get(caller::me))
+        .merge(account::own_routes())
         .route("/events", get(events::follow))
-        .nest("/orgs/{org}", org_routes().merge(thread_routes()))
+        .nest("/orgs/{org}", org_routes().merge(thread_routes()).merge(account::member_routes()))
         .layer(middleware::from_fn_with_state(server.clone(), idempotency::run_once))
         .layer(middleware::from_fn_with_state(server.clone(), refusals::audit))
         .layer(middleware::from_fn(run_to_end))

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -16,6 +19,8 @@ use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
+use crate::account::address::PeerAddress;
+use crate::account::{AccountOptions, Accounts};
 use crate::body::LargeBodies;
 use crate::event_tail::EventTails;
 use crate::routes;
@@ -48,6 +53,8 @@ pub struct ServerDeps {
     pub threads: ThreadOptions,
     /// The URL under which browsers reach the server, without a slash at its end.
     pub public_url: Option<String>,
+    /// How people and keys are recognized.
+    pub accounts: AccountOptions,
 }
 
 /// An HTTP server. Cheap to clone.
@@ -58,6 +65,7 @@ pub struct Server {
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) bodies: LargeBodies,
     pub(crate) threads: LiveThreads,
+    pub(crate) accounts: Arc<Accounts>,
     /// Becomes true on shutdown.
     pub(crate) stop: watch::Sender<bool>,
 }
@@ -69,7 +77,8 @@ impl Server {
         let streams = Arc::new(Semaphore::new(MAX_STREAMS));
         let (bodies, stop) = (LargeBodies::default(), watch::Sender::new(false));
         let threads = LiveThreads::new(parts.threads.clone());
-        Self { deps: Arc::new(parts), tails, streams, bodies, threads, stop }
+        let accounts = Arc::new(Accounts::new(parts.accounts.clone()));
+        Self { deps: Arc::new(parts), tails, streams, bodies, threads, accounts, stop }
     }
 
     /// Serves connections until `shutdown` resolves; then ends the streams, lets
@@ -94,15 +103,20 @@ impl Server {
                 () = &mut shutdown => break,
                 accepted = accepted => accepted,
             };
-            let socket = match accepted {
-                Ok((socket, _)) => socket,
+            let (socket, peer) = match accepted {
+                Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(%error, "connection not accepted, will retry");
                     tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                     continue;
                 }
             };
-            let connection = http.serve_connection(TokioIo::new(socket), service.clone());
+            let service = service.clone();
+            let with_peer = service_fn(move |mut request: Request<Incoming>| {
+                request.extensions_mut().insert(PeerAddress(peer));
+                service.call(request)
+            });
+            let connection = http.serve_connection(TokioIo::new(socket), with_peer);
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
                 let _permit = permit;

@@ -7,6 +7,7 @@ mod follow;
 mod foreign_requests;
 mod hierarchy;
 mod keys;
+mod log_in;
 mod operator;
 mod stream;
 mod threads;
@@ -19,6 +20,7 @@ use ostler_channels::{Channels, HttpLimits, NetworkAccess};
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{BindingId, KeyId, OrgId};
 use ostler_domain::message::MessagePart;
+use ostler_domain::org::key_scope::KeyScopes;
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::{ApiKeySecret, SecretRef};
 use ostler_runtime::conversation::receive::InboundReceiver;
@@ -27,7 +29,7 @@ use ostler_runtime::conversation::receive::team_chats::{
 };
 use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::Clock;
-use ostler_server::{Server, ServerDeps, ThreadOptions};
+use ostler_server::{AccountOptions, Server, ServerDeps, ThreadOptions};
 use ostler_store::{NewApiKey, OrgBinding};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -124,6 +126,8 @@ impl Online {
             clock,
             threads,
             public_url: None,
+            // Tests send requests from several addresses by the header of a proxy.
+            accounts: AccountOptions { trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()] },
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -173,7 +177,8 @@ async fn bind(scenario: &Scenario, id: BindingId, channel: Channel, secret: &str
 }
 
 async fn key(scenario: &Scenario, org: OrgId, id: u128, secret: &str, role: Role) {
-    let key = NewApiKey { id: KeyId::from_u128(id), name: "test".into(), role, expires_at: None };
+    let (id, scopes) = (KeyId::from_u128(id), KeyScopes::default());
+    let key = NewApiKey { id, name: "test".into(), role, scopes, expires_at: None };
     let secret: ApiKeySecret = secret.parse().unwrap();
     scenario.store.org(org).create_key(key, &secret).await.unwrap();
 }

@@ -25,11 +25,12 @@ pub(crate) enum VariableForm {
 use VariableForm::{List, Text, Toml};
 
 /// All keys, in the order in which people read them.
-pub(crate) const KEYS: [Key; 14] = [
+pub(crate) const KEYS: [Key; 15] = [
     key("database", DATABASE, Text, Some(super::DEFAULT_DATABASE)),
     key("bus", "OSTLER_BUS_URL", Text, Some("memory:")),
     key("listen", LISTEN, Text, Some(ostler_server::server::ADDRESS)),
     key("public_url", "OSTLER_PUBLIC_URL", Text, None),
+    key("trusted_proxies", "OSTLER_TRUSTED_PROXIES", List, None),
     key("log", "OSTLER_LOG", Text, None),
     key("model", "OSTLER_MODEL", Text, None),
     key("fallback_models", "OSTLER_FALLBACK_MODELS", List, None),

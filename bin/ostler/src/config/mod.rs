@@ -5,6 +5,7 @@
 mod error;
 pub(crate) mod keys;
 mod load;
+mod proxy;
 pub(crate) mod redact;
 pub(crate) mod reference;
 
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use error::ConfigError;
 pub(crate) use load::{Layers, LoadedConfig, Source, Sources};
+pub(crate) use proxy::ProxyNetwork;
 
 /// The content of `ostler.toml`. The documentation of its fields is the reference of the
 /// configuration; see `reference`.
@@ -45,6 +47,11 @@ pub(crate) struct Config {
     #[schemars(example = "https://ostler.example")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) public_url: Option<String>,
+    /// Proxies in front of the server, as addresses or networks. Only from these the header
+    /// `X-Forwarded-For` is believed. In the variable they are separated by commas.
+    #[schemars(with = "Vec<String>", example = ["127.0.0.1", "10.0.0.0/8"])]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) trusted_proxies: Vec<ProxyNetwork>,
     /// What `ostler serve` and `ostler worker` log to standard error: a level (`error`, `warn`,
     /// `info`, `debug`, `trace`, `off`), or levels of parts of the program, separated by
     /// commas. By default warnings, and what the server and the bus do.
@@ -110,6 +117,7 @@ impl Default for Config {
             bus: None,
             listen: None,
             public_url: None,
+            trusted_proxies: Vec::new(),
             log: None,
             model: None,
             fallback_models: Vec::new(),

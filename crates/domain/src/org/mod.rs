@@ -4,6 +4,7 @@
 
 pub mod account_link;
 pub mod guardrail;
+pub mod key_scope;
 pub mod layer;
 pub mod people;
 pub mod permission;

@@ -27,6 +27,7 @@ mod integrations;
 mod keys;
 mod knowledge;
 mod levels;
+mod logins;
 mod models;
 mod notices;
 mod people;
@@ -83,6 +84,7 @@ pub use deep_links::{NewDeepLink, StoredDeepLink};
 pub use error::{OperationError, QueueAgentRefused, WorkflowRefused};
 pub use escalations::WaitingSession;
 pub use exchange::ExchangeRecord;
+pub use logins::{LoginOrigin, NewPasswordCode};
 pub use people::{NewMember, RemovedMember};
 pub use queue_agents::{NewQueueAgent, QueueAgentType};
 pub use queue_delegations::NewDelegation;
@@ -190,6 +192,11 @@ impl<'o> OrgOperations<'o> {
         let store = &self.inner().store;
         self.actor.authorize(store, self.org, permission).await?;
         Ok(store.org(self.org))
+    }
+
+    /// Checks that the actor may view the org.
+    pub async fn check_may_view(&self) -> Result<()> {
+        self.authorize(OrgPermission::View).await.map(drop)
     }
 
     /// Returns the current configuration of the org.

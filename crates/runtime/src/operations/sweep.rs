@@ -121,6 +121,7 @@ impl Sweeper {
             settlements: failure.or_zero(store.apply_settlements().await),
             unreported: failure.or_zero(store.sweep_outbox().await),
             forgotten: failure.or_zero(store.sweep_counters(PAGE).await)
+                + failure.or_zero(store.sweep_logins(PAGE).await)
                 + failure.or_zero(store.prune_notice_cooldowns(PAGE).await)
                 + failure.or_zero(store.delete_idempotency_records(RESPONSE_RETENTION, PAGE).await),
         };

@@ -87,7 +87,7 @@ pub(crate) async fn follow(
         run_finished: false,
         poll_delay: MIN_DELAY,
     };
-    stream::open(&server, |sink| stream.follow(sink, signals, deltas))
+    stream::open(&server, std::future::pending(), |sink| stream.follow(sink, signals, deltas))
 }
 
 /// Parses an event id: `ses_….12`.

@@ -18,35 +18,45 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::header;
 use axum::http::request::Parts;
 use ostler_api::problem::ProblemCode;
 use ostler_domain::id::OrgId;
-use ostler_runtime::operations::{Actor, OperationError, OrgOperations};
+use ostler_runtime::operations::{OperationError, OrgOperations};
 
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
-use crate::server::Server;
+use crate::server::{ADDRESS, Server};
 
 /// The caller and the org of a request.
 pub(crate) struct OrgRequest {
     server: Server,
-    actor: Actor,
-    /// The org of the caller's key.
-    key_org: OrgId,
+    caller: Caller,
     org: OrgId,
+    /// The address that the client uses for the server.
+    host: String,
 }
 
 impl OrgRequest {
     /// Returns the operations of the org on behalf of the caller.
-    fn operations(&self) -> OrgOperations<'_> {
-        self.server.deps.operations.as_actor(self.actor, self.org)
+    pub(crate) fn operations(&self) -> OrgOperations<'_> {
+        self.server.deps.operations.as_actor(self.caller.actor(), self.org)
+    }
+
+    /// Returns the URL under which people reach the server.
+    pub(crate) fn public_url(&self) -> String {
+        let public = self.server.deps.public_url.clone();
+        public.unwrap_or_else(|| format!("http://{}", self.host))
     }
 
     /// Converts the error of an operation. For an org that the caller may not see, a
     /// refusal looks as if the org did not exist.
-    fn hide_foreign_org<T>(&self, result: std::result::Result<T, OperationError>) -> Result<T> {
+    pub(crate) fn hide_foreign_org<T>(
+        &self,
+        result: std::result::Result<T, OperationError>,
+    ) -> Result<T> {
         result.map_err(|error| match error {
-            OperationError::Forbidden { .. } if self.org != self.key_org => {
+            OperationError::Forbidden { .. } if !self.caller.is_of(self.org) => {
                 ApiError::not_found("organization")
             }
             other => other.into(),
@@ -63,7 +73,9 @@ impl FromRequestParts<Server> for OrgRequest {
         let org = find_org(server, org.unwrap_or_default()).await?;
         let caller = parts.extensions.get::<Caller>();
         let caller = caller.ok_or_else(|| ApiError::internal(&"a route without authentication"))?;
-        Ok(Self { server: server.clone(), actor: caller.actor(), key_org: caller.org, org })
+        let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = host.unwrap_or(ADDRESS).to_owned();
+        Ok(Self { server: server.clone(), caller: caller.clone(), org, host })
     }
 }
 
@@ -74,7 +86,7 @@ async fn path_parameters(parts: &mut Parts, server: &Server) -> Result<RawPathPa
 }
 
 /// Returns the org that an id or a slug names.
-async fn find_org(server: &Server, name: &str) -> Result<OrgId> {
+pub(crate) async fn find_org(server: &Server, name: &str) -> Result<OrgId> {
     if let Ok(id) = name.parse() {
         return Ok(id);
     }
@@ -113,7 +125,7 @@ fn match_id<I: Display>(text: &str, known: impl Iterator<Item = I>, what: &str) 
 }
 
 /// The last parameter of the path.
-pub(crate) struct PathId(String);
+pub(crate) struct PathId(pub(crate) String);
 
 impl FromRequestParts<Server> for PathId {
     type Rejection = ApiError;

@@ -52,6 +52,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0011_binding_failures",
     "0012_memory",
     "0013_subagent_runs",
+    "0014_logins",
 ];
 
 /// The schema version that this program needs.

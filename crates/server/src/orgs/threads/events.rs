@@ -67,7 +67,8 @@ pub(crate) async fn follow(
         seen: 0,
         _counted: counted,
     };
-    stream::open(&server, |sink| reader.run(sink, thread, seen))
+    let revoked = request.caller.revoked(server.clone(), request.org);
+    stream::open(&server, revoked, |sink| reader.run(sink, thread, seen))
 }
 
 struct ThreadReader {
