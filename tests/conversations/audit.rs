@@ -10,6 +10,7 @@ use ostler_domain::business_data::DataKind;
 use ostler_domain::message::MessagePart;
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
+use ostler_domain::org::key_scope::KeyScopes;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::secret::ApiKeySecret;
@@ -161,7 +162,7 @@ async fn operate(scenario: &Scenario, choice: u8, second: bool) -> bool {
         19 => org.roll_back_soul("gia", 1).await.is_ok(),
         20 => {
             let secret: ApiKeySecret = format!("osk_{}", "a".repeat(40)).parse().unwrap();
-            org.create_key(email, Role::Viewer, None, &secret).await.is_ok()
+            org.create_key(email, Role::Viewer, KeyScopes::default(), None, &secret).await.is_ok()
         }
         _ => match org.keys(None, 9).await.unwrap().first() {
             Some(first) => org.revoke_key(first.id).await.is_ok(),

@@ -73,10 +73,11 @@ async fn o13_an_invitation_ends_with_the_rights_of_its_sender() {
     let code = |word: &str| -> InvitationCode { format!("osi_{word:0>32}").parse().unwrap() };
     by_admin.invite("tom@x.org", Role::Admin, 7, &code("a")).await.unwrap();
     by_admin.invite("eva@x.org", Role::Viewer, 7, &code("b")).await.unwrap();
-    let (_, tom) = operations.accept_invitation(&code("a"), "Tom").await.unwrap();
+    let (_, tom) = operations.accept_invitation(&code("a"), "Tom", None).await.unwrap();
     assert_eq!(tom.role, Role::Admin);
     by_owner.set_role(&ADMIN.to_string(), Role::Viewer).await.unwrap();
-    let refused = operations.accept_invitation(&code("b"), "Eva").await.unwrap_err().to_string();
+    let refused =
+        operations.accept_invitation(&code("b"), "Eva", None).await.unwrap_err().to_string();
     assert_eq!(
         refused,
         "the sender of this invitation may not invite people any more; ask for a new one"

@@ -20,6 +20,9 @@ pub const DELTA_EVENT: &str = "delta";
 /// Query of `GET /v1/events`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct EventsQuery {
+    /// The organization, by id or slug. Who works in one only may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub org: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     /// Start after this event id. `Last-Event-ID` takes precedence; without

@@ -15,9 +15,11 @@
 //! | [`knowledge`] | knowledge documents |
 //! | [`thread`], [`thread_event`] | threads of the interactive harness and their events |
 //! | [`event`] | the event stream |
+//! | [`account`] | log-in of people and their own accounts |
 //! | [`me`] | the identity of the caller |
 //! | [`service`] | the state of the server |
 
+pub mod account;
 pub mod approval;
 pub mod credit;
 pub mod dead_letter;

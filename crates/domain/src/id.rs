@@ -219,6 +219,8 @@ ids! {
     DocumentId = b"doc";
     /// An API key.
     KeyId = b"key";
+    /// A log-in of a user.
+    LoginId = b"lgn";
     /// An invitation to an org.
     InvitationId = b"inv";
     /// An integration: a connection of an org to another service.

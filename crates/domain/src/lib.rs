@@ -7,6 +7,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`org`] | the org tree, business layers, guardrails, roles and permissions |
+//! | [`login`] | passwords, how long a log-in lasts and how often one may be tried |
 //! | [`agent`] | agents, routing to an agent, who may change one |
 //! | [`soul`] | versioned personalities, and proposals to change them |
 //! | [`tool`] | what a tool affects and costs |
@@ -65,6 +66,7 @@ pub mod human;
 pub mod id;
 pub mod identity_check;
 pub mod knowledge;
+pub mod login;
 pub mod memory;
 pub mod message;
 pub mod money;

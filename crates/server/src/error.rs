@@ -129,6 +129,7 @@ impl From<OperationError> for ApiError {
             | OperationError::SameDocument { .. } => ProblemCode::Conflict,
             OperationError::RoleChange(_)
             | OperationError::NotPlatform
+            | OperationError::NotInvited
             | OperationError::Guardrail(_)
             | OperationError::OwnersSetting(_) => ProblemCode::Forbidden,
             OperationError::NoMember(_)

@@ -10,7 +10,9 @@ use ostler_api::event::{
 };
 use ostler_api::problem::ProblemCode;
 use ostler_domain::id::{OrgId, SessionId};
+use ostler_domain::org::permission::OrgPermission;
 use ostler_runtime::deltas::{Delta, Deltas};
+use ostler_runtime::operations::OperationError;
 use ostler_store::{EventCursor, Store, StoreError, StoredEvent};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -44,12 +46,13 @@ pub(crate) async fn follow(
     QueryParams(query): QueryParams<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let store = server.deps.store.org(caller.org);
+    let org = find_org(&server, &caller, query.org.as_deref()).await?;
+    let store = server.deps.store.org(org);
     if let Some(session) = query.session {
         store.session(session).await?;
     }
     // Subscribe before the first read, so that no event is missed.
-    let (signals, deltas) = (server.tails.subscribe(caller.org), server.deps.deltas.follow());
+    let (signals, deltas) = (server.tails.subscribe(org), server.deps.deltas.follow());
     let seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
     let start = match seen.filter(|seen| !seen.is_empty()).or(query.after.as_deref()) {
         Some(text) => text.parse::<EventCursor>().map_err(|error| {
@@ -59,13 +62,34 @@ pub(crate) async fn follow(
     };
     let reader = EventReader {
         store: server.deps.store.clone(),
-        org: caller.org,
+        org,
         session: query.session,
         cursor: start,
     };
     let deltas = query.deltas.then(|| (server.deps.deltas.clone(), deltas));
-    let holders = [StreamHolder::address(client), StreamHolder::Org(caller.org)];
-    stream::open(&server, holders, |sink| reader.follow(sink, signals, deltas))
+    let revoked = caller.revoked(server.clone(), org);
+    let holders = [StreamHolder::address(client), StreamHolder::Org(org)];
+    stream::open(&server, holders, revoked, |sink| reader.follow(sink, signals, deltas))
+}
+
+/// Returns the org that a query names, or else the only one of the caller.
+async fn find_org(server: &Server, caller: &Caller, name: Option<&str>) -> Result<OrgId> {
+    let org = match (name, caller.only_org()) {
+        (Some(name), _) => crate::orgs::find_org(server, name).await?,
+        (None, Some(only)) => only,
+        (None, None) => {
+            let detail = "say which organization's events with org=…; `/v1/me` lists yours";
+            return Err(ApiError::new(ProblemCode::BadRequest, detail));
+        }
+    };
+    let may_view =
+        server.deps.operations.as_actor(caller.actor(), org).check(OrgPermission::View).await;
+    match may_view {
+        Err(OperationError::Forbidden { .. }) if !caller.is_of(org) => {
+            Err(ApiError::not_found("organization"))
+        }
+        other => other.map(|()| org).map_err(ApiError::from),
+    }
 }
 
 struct EventReader {

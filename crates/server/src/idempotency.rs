@@ -19,10 +19,13 @@ use sha2::{Digest, Sha256};
 use crate::body;
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
+use crate::refusals;
 use crate::server::Server;
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_KEY_LENGTH: usize = 128;
+/// How the path of a route ends whose response holds a secret, which is never stored.
+const SECRET_RESPONSE: &str = "/password-code";
 
 /// What is stored of a request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,12 +53,17 @@ pub(crate) async fn run_once(
     let (Some(caller), Some(key), &Method::POST) = (caller, key, request.method()) else {
         return Ok(next.run(request).await);
     };
+    let about = refusals::org_of_path(&server, request.uri().path()).await;
+    let is_secret = request.uri().path().ends_with(SECRET_RESPONSE);
+    let Some(org) = caller.storage_org(about).filter(|_| !is_secret) else {
+        return Ok(next.run(request).await);
+    };
     let (head, body) = request.into_parts();
     let body = body::read(body, body::MAX_BYTES).await?;
     let fingerprint = hash(&[head.uri.path().as_bytes(), &body]);
-    let id = record_id(&hash(&[&caller.key.id.as_u128().to_be_bytes(), key.as_bytes()]));
+    let id = record_id(&hash(&[&caller.id().to_be_bytes(), key.as_bytes()]));
     let fingerprint: String = fingerprint.iter().map(|byte| format!("{byte:02x}")).collect();
-    let store = server.deps.store.org(caller.org);
+    let store = server.deps.store.org(org);
     let started = IdempotencyRecord { fingerprint: fingerprint.clone(), response: None };
     match store.create_record(IDEMPOTENCY_RECORD_KIND, id, to_json(&started)).await {
         Ok(()) => {}

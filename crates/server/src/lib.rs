@@ -27,7 +27,8 @@
 //! | `routes` | the router of the table and the middleware around it |
 //! | `openapi` | the OpenAPI document of the table, and a page that shows it |
 //! | [`server`] | dependencies, accept loop, shutdown |
-//! | `caller` | authentication by API key |
+//! | `caller` | authentication by API key or log-in |
+//! | `account` | log-in of people, and their own accounts |
 //! | [`client_address`] | the client's address behind trusted proxies |
 //! | [`rate_limits`] | token buckets per address, visitor, binding, key and org |
 //! | `open_counts`, `write_deadline` | caps of streams and connections, and slow readers |
@@ -40,6 +41,7 @@
 //! | `dashboard` | the files of the dashboard |
 //! | `chat`, `webhooks`, `events`, `orgs`, `health` | the handlers |
 
+mod account;
 mod body;
 mod caller;
 mod chat;

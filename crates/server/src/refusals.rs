@@ -1,4 +1,4 @@
-//! Middleware: requests that are refused to an API key are in the audit log of the key's org,
+//! Middleware: requests that are refused to a key or user are in the audit log of their org,
 //! those of a web chat's pages and visitors in the log of the chat's org.
 
 use axum::Extension;
@@ -27,7 +27,10 @@ pub(crate) async fn audit(
     let response = next.run(request).await;
     let status = response.status();
     if matches!(status, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) {
-        let operations = server.deps.operations.as_actor(caller.actor(), caller.org);
+        let about = org_of_path(&server, &path).await;
+        // Somebody without any membership has no org.
+        let Some(org) = caller.storage_org(about) else { return response };
+        let operations = server.deps.operations.as_actor(caller.actor(), org);
         let refused = json!({"method": method, "path": path, "status": status.as_u16()});
         let stored = operations.audit_refusal(subject(&path), &refused).await;
         if let Err(error) = stored {
@@ -58,6 +61,12 @@ pub(crate) async fn audit_chat(
     if let Err(error) = stored {
         tracing::warn!(%error, "refused request not recorded");
     }
+}
+
+/// Returns the org that a path names, if there is one.
+pub(crate) async fn org_of_path(server: &Server, path: &str) -> Option<OrgId> {
+    let name = path.split('/').skip_while(|part| *part != "orgs").nth(1)?;
+    crate::orgs::find_org(server, name).await.ok()
 }
 
 /// Returns what a path is about: the record, else the org.

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
@@ -20,8 +22,10 @@ use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
+use crate::account::Accounts;
 use crate::body::LargeBodies;
 use crate::client_address::{TrustedProxies, counted_address};
+use crate::error::ApiError;
 use crate::event_tail::EventTails;
 use crate::open_counts::OpenCounts;
 use crate::rate_limits::{RateLimits, RateRules};
@@ -76,6 +80,15 @@ impl Default for ServerLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClientAddress(pub(crate) IpAddr);
 
+impl FromRequestParts<Server> for ClientAddress {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Self, ApiError> {
+        let address = parts.extensions.get::<Self>().copied();
+        address.ok_or_else(|| ApiError::internal(&"a request without an address"))
+    }
+}
+
 /// What a server needs.
 #[derive(Debug)]
 pub struct ServerDeps {
@@ -104,6 +117,7 @@ pub struct Server {
     pub(crate) open_streams: OpenCounts<StreamHolder>,
     pub(crate) bodies: LargeBodies,
     pub(crate) threads: LiveThreads,
+    pub(crate) accounts: Arc<Accounts>,
     /// Becomes true on shutdown.
     pub(crate) stop: watch::Sender<bool>,
 }
@@ -126,6 +140,7 @@ impl Server {
             open_streams: OpenCounts::default(),
             bodies,
             threads,
+            accounts: Arc::default(),
             stop,
         })
     }

@@ -1,7 +1,7 @@
 //! Server-sent events with back-pressure, heartbeats and a maximum age.
 //!
 //! A reader that is too slow is disconnected and resumes at its cursor. Every
-//! stream ends after an hour, because its key may have been revoked meanwhile.
+//! stream ends after an hour, and when its key or log-in ends.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -64,14 +64,16 @@ impl EventSink {
     }
 }
 
-/// Opens a stream that `write` fills until it returns, the reader disconnects or
-/// the server stops. Fails if one of the holders has too many of them.
-pub(crate) fn open<W, F>(
+/// Opens a stream that `write` fills until it returns, the reader disconnects or is
+/// revoked, or the server stops. Fails if one of the holders has too many of them.
+pub(crate) fn open<R, W, F>(
     server: &Server,
     holders: impl IntoIterator<Item = StreamHolder>,
+    revoked: R,
     write: W,
 ) -> Result<Response>
 where
+    R: Future<Output = ()> + Send + 'static,
     W: FnOnce(EventSink) -> F,
     F: Future<Output = std::result::Result<(), Disconnected>> + Send + 'static,
 {
@@ -97,6 +99,7 @@ where
         tokio::select! {
             _ = written => {}
             () = reader.closed() => {}
+            () = revoked => {}
             _ = stop.wait_for(|stop| *stop) => {}
             () = tokio::time::sleep(MAX_AGE) => {}
         }

@@ -128,6 +128,7 @@ pub use tenancy::config_change::{ConfigChange, ConfigWrite};
 pub use tenancy::integrations::{IntegrationConnection, OrgIntegration};
 pub use tenancy::invitations::{Invitation, InvitationState, NewInvitation};
 pub use tenancy::keys::{ApiKey, NewApiKey};
+pub use tenancy::logins::{Login, NewLogin};
 pub use tenancy::members::Member;
 pub use tenancy::org_config::{AgentConfig, ConfigVersion, OrgConfig, SharedConfig};
 pub use tenancy::org_state::{ConfigRevision, OrgState, STARTING_CREDITS};

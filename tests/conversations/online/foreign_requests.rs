@@ -7,7 +7,8 @@ use std::time::Duration;
 use ostler_domain::audit::{AuditActor, REFUSED};
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{
-    AgentId, ApprovalId, BindingId, BlobId, CallId, InboxId, KeyId, NoticeId, OrgId, ProposalId, RecordId,
+    AgentId, ApprovalId, BindingId, BlobId, CallId, InboxId, KeyId, NoticeId, OrgId, ProposalId,
+    RecordId,
 };
 use ostler_domain::org::permission::OrgPermission::{
     self, Configure, GrantCredits, ManagePeople, Operate, View,

@@ -9,6 +9,7 @@ mod foreign_requests;
 mod hierarchy;
 mod keys;
 mod limits;
+mod log_in;
 mod matrix;
 mod operator;
 mod sign_up;
@@ -23,6 +24,7 @@ use ostler_channels::{Channels, HttpLimits, NetworkAccess};
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{BindingId, KeyId, OrgId};
 use ostler_domain::message::MessagePart;
+use ostler_domain::org::key_scope::KeyScopes;
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::{ApiKeySecret, SecretRef};
 use ostler_runtime::conversation::receive::InboundReceiver;
@@ -214,7 +216,8 @@ async fn bind(scenario: &Scenario, id: BindingId, channel: Channel, secret: &str
 }
 
 async fn key(scenario: &Scenario, org: OrgId, id: u128, secret: &str, role: Role) {
-    let key = NewApiKey { id: KeyId::from_u128(id), name: "test".into(), role, expires_at: None };
+    let (id, scopes) = (KeyId::from_u128(id), KeyScopes::default());
+    let key = NewApiKey { id, name: "test".into(), role, scopes, expires_at: None };
     let secret: ApiKeySecret = secret.parse().unwrap();
     scenario.store.org(org).create_key(key, &secret).await.unwrap();
 }

@@ -2,6 +2,7 @@
 
 use ostler_api::approval::ApprovalState;
 use ostler_api::knowledge::NewDocument;
+use ostler_api::me::Me;
 use ostler_api::page::PageQuery;
 use ostler_api::problem::ProblemCode;
 use ostler_api::session::{Author, SendMessageRequest, SessionFilter, SessionState};
@@ -26,7 +27,8 @@ async fn g41_an_operator_takes_over_writes_and_resumes_by_the_api() {
     page.message().await;
 
     let client = online.client(KEY);
-    let bella = client.org(client.me().await.unwrap().org);
+    let Me::Key(me) = client.me().await.unwrap() else { panic!("a key") };
+    let bella = client.org(me.org);
     let sessions = bella.sessions(SessionFilter::All, &PageQuery::default()).await.unwrap();
     let [session] = &sessions.items[..] else { panic!("{sessions:?}") };
     assert_eq!((session.status, sessions.next), (SessionState::Active, None));

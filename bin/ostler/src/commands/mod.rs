@@ -43,6 +43,7 @@ pub(crate) mod notice;
 pub(crate) mod operator;
 pub(crate) mod org;
 pub(crate) mod org_delegation;
+pub(crate) mod password_link;
 pub(crate) mod pdf_text;
 pub(crate) mod permission;
 pub(crate) mod plan;

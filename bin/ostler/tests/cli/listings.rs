@@ -28,6 +28,7 @@ fn listings() -> Vec<Vec<String>> {
         let values: &[&str] = match page.synopsis.split_once('<') {
             None => &[],
             Some((_, "KIND> ")) => &KINDS,
+            Some((_, "USER> ")) => &[EMAIL],
             Some((_, required)) => {
                 assert_eq!(required, "AGENT> ", "{} needs a value here", page.synopsis);
                 &["gia"]
@@ -44,6 +45,7 @@ fn listings() -> Vec<Vec<String>> {
     listings
 }
 
+const EMAIL: &str = "somebody-with-a-long-name@a-long-domain-name.example.org";
 const LONG: &str =
     "日本語の長い名前 and a long text with many words, so that no column has room for it";
 
@@ -57,9 +59,8 @@ fn crowded() -> DemoInstallation {
     };
     let in_bella = |args: &[&str]| demo.run(&[args, &["--org", "bella"]].concat());
     in_bella(&["key", "create", LONG]);
-    let email = "somebody-with-a-long-name@a-long-domain-name.example.org";
-    in_bella(&["member", "add", email, "--name", LONG, "--role", "viewer"]);
-    in_bella(&["member", "invite", &format!("x{email}"), "--role", "operator"]);
+    in_bella(&["member", "add", EMAIL, "--name", LONG, "--role", "viewer"]);
+    in_bella(&["member", "invite", &format!("x{EMAIL}"), "--role", "operator"]);
     in_bella(&[
         "knowledge",
         "add",
@@ -72,7 +73,7 @@ fn crowded() -> DemoInstallation {
     in_bella(&[
         "data",
         "import",
-        &file("people.csv", &format!("key,name,email\n1,\"{LONG}\",{email}\n")),
+        &file("people.csv", &format!("key,name,email\n1,\"{LONG}\",{EMAIL}\n")),
         "--kind",
         "contacts",
     ]);

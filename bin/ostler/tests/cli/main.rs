@@ -24,6 +24,7 @@ mod knowledge;
 mod layers;
 mod link;
 mod listings;
+mod log_in;
 mod manual;
 mod member;
 mod migrate;

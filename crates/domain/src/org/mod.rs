@@ -4,6 +4,7 @@
 
 pub mod account_link;
 pub mod guardrail;
+pub mod key_scope;
 pub mod layer;
 pub mod people;
 pub mod permission;
@@ -91,7 +92,7 @@ impl Org {
 }
 
 /// How the org that an action affects is related to the acting org.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     Own,

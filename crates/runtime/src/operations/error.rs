@@ -112,6 +112,11 @@ pub enum OperationError {
     ManyPeople { name: String, candidates: String },
     #[error("{0}; ask for a new one")]
     Invitation(&'static str),
+    #[error(
+        "no account here has this e-mail address, or the provider has not verified it; ask for \
+         an invitation"
+    )]
+    NotInvited,
     #[error("user accounts are managed in the platform's organization")]
     NotPlatform,
     #[error("no user has the id or e-mail address `{0}`")]

@@ -2,6 +2,7 @@
 //! more rights than they have themselves.
 
 use ostler_domain::id::KeyId;
+use ostler_domain::org::key_scope::KeyScopes;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::ApiKeySecret;
@@ -24,6 +25,7 @@ impl OrgOperations<'_> {
         &self,
         name: &str,
         role: Role,
+        scopes: KeyScopes,
         expires_at: Option<Timestamp>,
         secret: &ApiKeySecret,
     ) -> Result<KeyId> {
@@ -33,9 +35,10 @@ impl OrgOperations<'_> {
             return Err(OperationError::Empty("the name of a key"));
         }
         let id = fresh(KeyId::from_u128);
-        let after = json!({"name": name, "role": role, "expires_at": expires_at});
+        let after = json!({"name": name, "role": role, "scopes": scopes, "expires_at": expires_at});
         let audit = self.audit_change("create_key", &id, &Value::Null, &after);
-        store.audited(audit).create_key(NewApiKey { id, name, role, expires_at }, secret).await?;
+        let key = NewApiKey { id, name, role, scopes, expires_at };
+        store.audited(audit).create_key(key, secret).await?;
         Ok(id)
     }
 

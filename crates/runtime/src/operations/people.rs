@@ -6,7 +6,7 @@ use ostler_domain::id::{AuditId, InvitationId, OrgId, UserId};
 use ostler_domain::org::people::{check_role_change, invitation_lifetime};
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::org::role::Role;
-use ostler_domain::secret::InvitationCode;
+use ostler_domain::secret::{InvitationCode, PasswordHash};
 use ostler_store::{
     Invitation, InvitationState, Member, MemberAccount, NewAuditEntry, NewInvitation, Store,
     StoreError, User,
@@ -131,7 +131,7 @@ impl OrgOperations<'_> {
         Ok(RemovedMember::Invitation(found))
     }
 
-    async fn find_member(&self, name: &str) -> Result<Member> {
+    pub(super) async fn find_member(&self, name: &str) -> Result<Member> {
         let store = self.inner().store.org(self.org);
         let members = store.members(None, MAX_PEOPLE).await?;
         let key = normalize_email(name);
@@ -178,13 +178,8 @@ impl OrgOperations<'_> {
 }
 
 impl Operations {
-    /// Accepts an invitation: the person with the code becomes a member. Without an
-    /// account they get one that nobody can log in with until it has a password.
-    pub async fn accept_invitation(
-        &self,
-        code: &InvitationCode,
-        name: &str,
-    ) -> Result<(OrgId, Member)> {
+    /// Returns the open invitation with a code, and the org that it is to.
+    pub async fn invitation(&self, code: &InvitationCode) -> Result<(OrgId, Invitation)> {
         let store = &self.0.store;
         let (org, invitation) = match store.invitation(code).await {
             Ok((org, invitation, InvitationState::Open)) => (org, invitation),
@@ -199,10 +194,24 @@ impl Operations {
             }
             Err(other) => return Err(other.into()),
         };
+        self.check_inviter(org, &invitation).await?;
+        Ok((org, invitation))
+    }
+
+    /// Accepts an invitation: the person with the code becomes a member. Without an
+    /// account they get one. A password is set only if the account has none; without one
+    /// nobody can log in with it.
+    pub async fn accept_invitation(
+        &self,
+        code: &InvitationCode,
+        name: &str,
+        password: Option<PasswordHash>,
+    ) -> Result<(OrgId, Member)> {
+        let store = &self.0.store;
+        let (org, invitation) = self.invitation(code).await?;
         if name.trim().is_empty() {
             return Err(OperationError::Empty("the name of a person"));
         }
-        self.check_inviter(org, &invitation).await?;
         let (user, account) = account(store, &invitation.email, Some(name)).await?;
         let Invitation { id, role, .. } = invitation;
         let data = json!({"before": null, "after": audit_data(&user, role), "invitation": id});
@@ -213,7 +222,7 @@ impl Operations {
             subject: user.id.to_string(),
             data: data.to_string(),
         };
-        store.org(org).audited(audit).accept_invitation(id, account, role).await?;
+        store.org(org).audited(audit).accept_invitation(id, account, role, password).await?;
         Ok((org, Member { user, role }))
     }
 }

@@ -118,6 +118,7 @@ impl Sweeper {
                 .or_zero(store.sweep_reservations().await.map(|all| all.len() as u64)),
             settlements: failure.or_zero(store.apply_settlements().await),
             forgotten: failure.or_zero(store.sweep_counters(PAGE).await)
+                + failure.or_zero(store.sweep_logins(PAGE).await)
                 + failure.or_zero(store.prune_notice_cooldowns(PAGE).await)
                 + failure.or_zero(store.delete_idempotency_records(RESPONSE_RETENTION, PAGE).await),
         };

@@ -97,7 +97,8 @@ pub(crate) async fn follow(
         run_finished: false,
         poll_delay: MIN_DELAY,
     };
-    stream::open(&server, holders, |sink| stream.follow(sink, signals, deltas))
+    let revoked = std::future::pending();
+    stream::open(&server, holders, revoked, |sink| stream.follow(sink, signals, deltas))
 }
 
 /// Parses an event id: `ses_….12`.

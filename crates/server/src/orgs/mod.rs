@@ -19,35 +19,44 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
 use ostler_api::problem::ProblemCode;
 use ostler_domain::id::OrgId;
-use ostler_runtime::operations::{Actor, OperationError, OrgOperations};
+use ostler_runtime::operations::{OperationError, OrgOperations};
 use ostler_store::StoreError;
 
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
 use crate::route::access::unreadable_path;
-use crate::server::Server;
+use crate::server::{ADDRESS, Server};
 
 /// The caller and the org of a request that may be made. Only the check of a route's entry in
 /// the table puts it into the request.
 #[derive(Clone)]
 pub(crate) struct OrgRequest {
     server: Server,
-    actor: Actor,
-    /// The org of the caller's key.
-    key_org: OrgId,
+    caller: Caller,
     org: OrgId,
+    /// The address that the client uses for the server.
+    host: String,
 }
 
 impl OrgRequest {
-    pub(crate) fn new(server: Server, caller: &Caller, org: OrgId) -> Self {
-        Self { server, actor: caller.actor(), key_org: caller.org, org }
+    pub(crate) fn new(server: Server, caller: Caller, org: OrgId, headers: &HeaderMap) -> Self {
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = host.unwrap_or(ADDRESS).to_owned();
+        Self { server, caller, org, host }
     }
 
     /// Returns the operations of the org on behalf of the caller.
     pub(crate) fn operations(&self) -> OrgOperations<'_> {
-        self.server.deps.operations.as_actor(self.actor, self.org)
+        self.server.deps.operations.as_actor(self.caller.actor(), self.org)
+    }
+
+    /// Returns the URL under which people reach the server.
+    pub(crate) fn public_url(&self) -> String {
+        let public = self.server.deps.public_url.clone();
+        public.unwrap_or_else(|| format!("http://{}", self.host))
     }
 
     /// Converts the error of an operation. For an org that the caller may not see, a
@@ -57,7 +66,7 @@ impl OrgRequest {
         result: std::result::Result<T, OperationError>,
     ) -> Result<T> {
         result.map_err(|error| match error {
-            OperationError::Forbidden { .. } if self.org != self.key_org => {
+            OperationError::Forbidden { .. } if !self.caller.is_of(self.org) => {
                 ApiError::not_found("organization")
             }
             other => other.into(),

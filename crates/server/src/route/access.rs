@@ -85,9 +85,9 @@ pub(crate) async fn authorize(
     let params = params.map_err(|_| unreadable_path())?;
     let name = params.iter().find(|(name, _)| *name == "org").map(|(_, value)| value);
     let org = find_org(&server, name.unwrap_or_default()).await?;
-    let caller = request.extensions().get::<Caller>();
+    let caller = request.extensions().get::<Caller>().cloned();
     let caller = caller.ok_or_else(|| ApiError::internal(&"a route without authentication"))?;
-    let org_request = OrgRequest::new(server.clone(), caller, org);
+    let org_request = OrgRequest::new(server.clone(), caller, org, request.headers());
     org_request.hide_foreign_org(org_request.operations().check(permission).await)?;
     request.extensions_mut().insert(org_request);
     Ok(next.run(request).await)

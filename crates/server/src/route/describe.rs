@@ -86,6 +86,10 @@ impl Input for Extension<OpenChat> {
     }
 }
 
+impl Input for ClientAddress {
+    fn describe(_: &mut Operation) {}
+}
+
 impl Input for Extension<ClientAddress> {
     fn describe(_: &mut Operation) {}
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::{Access, Group};
-use crate::{caller, chat, dashboard, events, health, openapi, orgs, webhooks};
+use crate::{account, chat, dashboard, events, health, openapi, orgs, webhooks};
 
 /// Returns all routes.
 pub(crate) fn groups() -> Vec<Group> {
     let group = |name, about, routes| Group { name, about, routes };
     vec![
-        group("Caller", "The identity behind a key.", caller::routes()),
+        group("Account", "Log-in, and the caller's own account.", account::routes()),
+        group("Members", "Log-ins of an organization's members.", account::member_routes()),
         group("Events", "What happens in an organization, as it happens.", events::routes()),
         group("Sessions", "Conversations: read, take over, hand back.", orgs::sessions::routes()),
         group("Escalations", "Conversations that wait for a person.", orgs::escalations::routes()),

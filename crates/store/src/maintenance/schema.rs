@@ -53,6 +53,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0012_memory",
     "0013_subagent_runs",
     "0014_thread_files",
+    "0015_logins",
 ];
 
 /// The schema version that this program needs.

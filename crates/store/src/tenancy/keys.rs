@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use ostler_domain::id::{KeyId, OrgId};
+use ostler_domain::org::key_scope::KeyScopes;
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::time::Timestamp;
@@ -23,6 +24,7 @@ pub struct NewApiKey {
     pub id: KeyId,
     pub name: String,
     pub role: Role,
+    pub scopes: KeyScopes,
     /// `None`: never.
     pub expires_at: Option<Timestamp>,
 }
@@ -33,6 +35,7 @@ pub struct ApiKey {
     pub id: KeyId,
     pub name: String,
     pub role: Role,
+    pub scopes: KeyScopes,
     /// The beginning of the secret, by which its owner recognizes it.
     pub prefix: String,
     pub created_at: Timestamp,
@@ -48,19 +51,21 @@ pub struct ApiKey {
 const USE_INTERVAL: Duration = Duration::from_secs(60);
 
 const CREATE: Sql = sql!(
-    "INSERT INTO api_keys (org, id, name, role, prefix, secret_hash, created_at, expires_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, now_ms(), ?7)"
+    "INSERT INTO api_keys (org, id, name, role, prefix, secret_hash, created_at, expires_at, scopes)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, now_ms(), ?7, ?8)"
 );
 const LIST: Sql = sql!(
-    "SELECT id, name, role, prefix, created_at, expires_at, revoked_at, last_used_at FROM api_keys
+    "SELECT id, name, role, prefix, created_at, expires_at, revoked_at, last_used_at, scopes
+     FROM api_keys
      WHERE org = ?1 AND id > ?2 ORDER BY id LIMIT ?3"
 );
 const GET: Sql = sql!(
-    "SELECT id, name, role, prefix, created_at, expires_at, revoked_at, last_used_at FROM api_keys
+    "SELECT id, name, role, prefix, created_at, expires_at, revoked_at, last_used_at, scopes
+     FROM api_keys
      WHERE org = ?1 AND id = ?2"
 );
 const FIND: Sql = sql!(
-    "SELECT id, name, role, prefix, created_at, expires_at, revoked_at, last_used_at, org,
+    "SELECT id, name, role, prefix, created_at, expires_at, revoked_at, last_used_at, scopes, org,
        CASE WHEN last_used_at > now_ms() - ?2 THEN 0 ELSE 1 END FROM api_keys
      WHERE secret_hash = ?1 AND revoked_at IS NULL
        AND (expires_at IS NULL OR expires_at > now_ms())"
@@ -91,7 +96,7 @@ impl Store {
         let params = [Value::Bytes(digest), USE_INTERVAL.into()];
         self.read_all_orgs(move |tx| {
             let row = tx.first(&FIND, &params)?.ok_or(StoreError::NotFound("key"))?;
-            Ok(FoundKey { org: row.id(8)?, key: read_key(&row)?, stale_use: row.int(9)? == 1 })
+            Ok(FoundKey { org: row.id(9)?, key: read_key(&row)?, stale_use: row.int(10)? == 1 })
         })
     }
 }
@@ -148,7 +153,7 @@ impl HashedSecret {
 
 /// Creates a key, inside a transaction.
 pub(crate) fn create(tx: &Tx, org: OrgId, key: &NewApiKey, secret: &HashedSecret) -> Result<()> {
-    let NewApiKey { id, name, role, expires_at } = key;
+    let NewApiKey { id, name, role, scopes, expires_at } = key;
     if !role.exists_in(lock_org(tx, org)?.place) {
         return Err(StoreError::NotFound("role"));
     }
@@ -160,6 +165,7 @@ pub(crate) fn create(tx: &Tx, org: OrgId, key: &NewApiKey, secret: &HashedSecret
         secret.prefix.as_str().into(),
         Value::Bytes(secret.digest.clone()),
         (*expires_at).into(),
+        scopes.to_string().into(),
     ];
     tx.execute(&CREATE, &params).map_err(|error| match error {
         StoreError::Conflict(_) => StoreError::Conflict("a key with this id or secret".into()),
@@ -176,7 +182,7 @@ pub(crate) fn revoke(tx: &Tx, org: OrgId, id: KeyId) -> Result<()> {
     }
 }
 
-/// Reads a key from the first eight columns of a row.
+/// Reads a key from the first nine columns of a row.
 fn read_key(row: &Row) -> Result<ApiKey> {
     Ok(ApiKey {
         id: row.id(0)?,
@@ -187,5 +193,6 @@ fn read_key(row: &Row) -> Result<ApiKey> {
         expires_at: row.opt_time(5)?,
         revoked_at: row.opt_time(6)?,
         last_used_at: row.opt_time(7)?,
+        scopes: row.parsed(8, "scopes of a key")?,
     })
 }

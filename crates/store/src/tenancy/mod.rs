@@ -14,6 +14,7 @@
 //! | `integrations`  | connections of an org to external services |
 //! | `invitations`   | invitations to become a member |
 //! | `keys`          | API keys |
+//! | `logins`        | log-ins of users, password codes, identities, tried log-ins |
 //! | `members`       | which user has which role in which org |
 //! | `org_config`    | the whole configuration of an org, and its version |
 //! | `org_state`     | everything that a world file can say about an org |
@@ -32,6 +33,7 @@ pub(crate) mod config_change;
 pub(crate) mod integrations;
 pub(crate) mod invitations;
 pub(crate) mod keys;
+pub(crate) mod logins;
 pub(crate) mod members;
 pub(crate) mod org_config;
 pub(crate) mod org_state;

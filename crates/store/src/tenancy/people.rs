@@ -2,7 +2,7 @@
 
 use ostler_domain::id::{InvitationId, OrgId, UserId};
 use ostler_domain::org::role::Role;
-use ostler_domain::secret::InvitationCode;
+use ostler_domain::secret::{InvitationCode, PasswordHash};
 
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
@@ -72,16 +72,24 @@ impl AuditedWrite<'_> {
         })
     }
 
-    /// Uses up an open invitation: the person becomes a member, once.
+    /// Uses up an open invitation: the person becomes a member, once. The password is set if
+    /// the account has none.
     pub fn accept_invitation(
         self,
         id: InvitationId,
         account: MemberAccount,
         role: Role,
+        password: Option<PasswordHash>,
     ) -> StoreFuture<()> {
         self.run_with_users(move |tx, org| {
             invitations::accept(tx, org, id)?;
-            set_member(tx, org, &account, None, role)
+            set_member(tx, org, &account, None, role)?;
+            match &password {
+                Some(password) if users::account_of(tx, account.id())?.password.is_none() => {
+                    users::set_password(tx, account.id(), password)
+                }
+                _ => Ok(()),
+            }
         })
     }
 

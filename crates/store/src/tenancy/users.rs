@@ -69,11 +69,6 @@ impl Store {
         self.write_all_orgs(move |tx| update(tx, &user))
     }
 
-    /// Replaces a user's password hash.
-    pub fn set_password(&self, user: UserId, password: &PasswordHash) -> StoreFuture<()> {
-        self.change_user(&SET_PASSWORD, [user.into(), password.expose().into()])
-    }
-
     /// Returns a user's account.
     pub fn user_account(&self, user: UserId) -> StoreFuture<UserAccount> {
         self.find_account(&BY_ID, [user.into()])
@@ -90,17 +85,6 @@ impl Store {
         self.read_all_orgs(move |tx| {
             let rows = tx.query(&LIST, &[after.into(), limit.into()])?;
             rows.iter().map(|row| read_account(tx, row)).collect()
-        })
-    }
-
-    fn change_user<const N: usize>(
-        &self,
-        sql: &'static Sql,
-        params: [Value; N],
-    ) -> StoreFuture<()> {
-        self.write_all_orgs(move |tx| match tx.execute(sql, &params).map_err(conflict)? {
-            0 => Err(StoreError::NotFound("user")),
-            _ => Ok(()),
         })
     }
 
@@ -136,6 +120,20 @@ pub(crate) fn update(tx: &Tx, user: &User) -> Result<()> {
         0 => Err(StoreError::NotFound("user")),
         _ => Ok(()),
     }
+}
+
+/// Replaces a user's password hash, inside a transaction of all orgs.
+pub(crate) fn set_password(tx: &Tx, user: UserId, password: &PasswordHash) -> Result<()> {
+    match tx.execute(&SET_PASSWORD, &[user.into(), password.expose().into()])? {
+        0 => Err(StoreError::NotFound("user")),
+        _ => Ok(()),
+    }
+}
+
+/// Returns a user's account, inside a transaction of all orgs.
+pub(crate) fn account_of(tx: &Tx, user: UserId) -> Result<UserAccount> {
+    let row = tx.first(&BY_ID, &[user.into()])?.ok_or(StoreError::NotFound("user"))?;
+    read_account(tx, &row)
 }
 
 /// Returns the e-mail address of a user, inside a transaction of all orgs.

@@ -61,7 +61,7 @@ async fn o13_an_invitation_is_accepted_once(store: &Store) {
 
     let tom = new_account("Tom@x.org");
     let accept =
-        |account| org.audited(audit("accept")).accept_invitation(new.id, account, new.role);
+        |account| org.audited(audit("accept")).accept_invitation(new.id, account, new.role, None);
     accept(tom.clone()).await.unwrap();
     let account = store.user_account_by_email("tom@x.org").await.unwrap();
     assert_eq!(account.user.id, tom.id());
@@ -84,7 +84,7 @@ async fn o13_an_invitation_expires_and_can_be_withdrawn(store: &Store) {
     org.audited(audit("invite")).create_invitation(old.clone(), &code("a")).await.unwrap();
     assert_eq!(store.invitation(&code("a")).await.unwrap().2, InvitationState::Expired);
     let late = org.audited(audit("accept"));
-    let late = late.accept_invitation(old.id, new_account("old@x.org"), old.role).await;
+    let late = late.accept_invitation(old.id, new_account("old@x.org"), old.role, None).await;
     assert!(matches!(late, Err(StoreError::NotFound("open invitation"))));
     // A new invitation replaces the open one for the same address.
     for word in ["b", "c"] {

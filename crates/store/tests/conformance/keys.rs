@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ostler_domain::id::{KeyId, OrgId};
+use ostler_domain::org::key_scope::KeyScopes;
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::time::Timestamp;
@@ -17,7 +18,13 @@ fn secret(name: &str) -> ApiKeySecret {
 
 fn new_key(name: &str) -> NewApiKey {
     let id = KeyId::from_u128(next());
-    NewApiKey { id, name: name.into(), role: Role::Operator, expires_at: None }
+    NewApiKey {
+        id,
+        name: name.into(),
+        role: Role::Operator,
+        scopes: KeyScopes::default(),
+        expires_at: None,
+    }
 }
 
 async fn with_key(store: &Store, org: OrgId, name: &str) -> (KeyId, ApiKeySecret) {

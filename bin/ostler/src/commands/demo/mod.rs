@@ -1,6 +1,7 @@
 //! `ostler demo`: a sample installation, a short story in it, and a server to try it.
 
 pub(crate) mod folder;
+mod log_in;
 mod next_steps;
 mod queue_agents;
 mod seed;
@@ -96,6 +97,11 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
     }
     let demo = Demo { installation: &installation, store: &app.store, org, webchat, address };
     next_steps::print(&demo).await?;
+    if let Some(address) = address {
+        let operator = Operator::new(installation.clone(), app.store.clone())?;
+        log_in::print(&operator, address).await?;
+    }
+    next_steps::print_end(&demo)?;
     if !args.once {
         tokio::select! {
             stopped = tokio::signal::ctrl_c() => stopped?,

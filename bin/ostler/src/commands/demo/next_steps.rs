@@ -49,6 +49,12 @@ pub(super) async fn print(demo: &Demo<'_>) -> anyhow::Result<()> {
             "\n  {HEADER}HTTP API{HEADER:#}  http://{address}/v1, described in docs/API.md"
         );
     }
+    Ok(())
+}
+
+/// Prints how the demo is stopped and continued.
+pub(super) fn print_end(demo: &Demo<'_>) -> anyhow::Result<()> {
+    let (program, home) = (Program::current(), std::path::absolute(&demo.installation.folder)?);
     let name = program.path.map_or_else(|| "ostler".to_owned(), |path| shell_quote(&path));
     let home = if demo.installation.is_default() {
         String::new()

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use ostler_domain::id::OrgId;
+use ostler_domain::org::key_scope::{DEFAULT_KEY_DAYS, KeyScopes, key_lifetime};
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::ApiKeySecret;
 use ostler_engine::tool::ToolSet;
@@ -22,6 +23,7 @@ use self::questions::Administrator;
 use self::report::{InitReport, Token};
 use super::args::OutputArgs;
 use super::demo::folder::is_demo;
+use super::password_link::PasswordLink;
 use crate::config::redact::redact;
 use crate::config::{Config, keys};
 use crate::installation::{CONFIG_FILE, Installation};
@@ -36,7 +38,7 @@ Examples:
       --email ada@example.org --name \"Ada Lovelace\"
 
 It writes ostler.toml, creates the tables, the platform organization with its system
-agent, and a first administrator, whose token is shown once. Repeating it changes
+agent, and a first administrator, whose log-in link and token are shown once. Repeating it changes
 nothing, and adds what is missing if it was interrupted. On a terminal it asks for
 what is not given.")]
 pub(crate) struct InitArgs {
@@ -108,6 +110,14 @@ pub(crate) async fn run(args: &InitArgs) -> anyhow::Result<()> {
     let after = operations.platform_parts(Actor::Terminal).await?;
     let platform = after.platform.context("the platform organization was not created")?;
     let token = create_token(&operations, platform).await?;
+    let link = match &administrator {
+        Some(Administrator { email, .. }) if !before.administrator => {
+            let created = operations.as_actor(Actor::Terminal, platform);
+            let created = created.create_password_code(email).await?;
+            Some(PasswordLink::new(&installation, created))
+        }
+        _ => None,
+    };
     let report = InitReport {
         installation: &installation,
         wrote_file: !has_file,
@@ -115,6 +125,7 @@ pub(crate) async fn run(args: &InitArgs) -> anyhow::Result<()> {
         before,
         administrator,
         token,
+        link,
     };
     report.print(args.output.json)
 }
@@ -187,6 +198,8 @@ async fn create_token(operations: &Operations, platform: OrgId) -> anyhow::Resul
         }
     }
     let secret: ApiKeySecret = format!("{KEY_PREFIX}{}", random::hex()?).parse()?;
-    let id = operations.create_key(KEY_NAME, Role::PlatformAdmin, None, &secret).await?;
-    Ok(Some(Token { id, secret }))
+    let expires_at = Clock::system().now() + key_lifetime(DEFAULT_KEY_DAYS);
+    let (role, scopes) = (Role::PlatformAdmin, KeyScopes::default());
+    let id = operations.create_key(KEY_NAME, role, scopes, Some(expires_at), &secret).await?;
+    Ok(Some(Token { id, secret, expires_at }))
 }

@@ -4,11 +4,15 @@ use std::path::Path;
 
 use ostler_domain::id::KeyId;
 use ostler_domain::secret::ApiKeySecret;
+use ostler_domain::time::Timestamp;
 use ostler_store::{PlatformParts, SCHEMA_VERSION};
 use serde_json::json;
 
 use super::questions::Administrator;
 use super::{CONFIG_FILE, is_complete};
+use crate::commands::password_link::{PasswordLink, usage};
+use crate::commands::rfc3339;
+use crate::commands::session::view::format_time;
 use crate::config::redact::redact;
 use crate::installation::Installation;
 use crate::screen::{Cell, DIM, HEADER, print_fields};
@@ -17,6 +21,7 @@ use crate::screen::{Cell, DIM, HEADER, print_fields};
 pub(super) struct Token {
     pub(super) id: KeyId,
     pub(super) secret: ApiKeySecret,
+    pub(super) expires_at: Timestamp,
 }
 
 /// What existed before, and what was added.
@@ -27,6 +32,8 @@ pub(super) struct InitReport<'i> {
     pub(super) before: PlatformParts,
     pub(super) administrator: Option<Administrator>,
     pub(super) token: Option<Token>,
+    /// With which the administrator sets a password.
+    pub(super) link: Option<PasswordLink>,
 }
 
 impl InitReport<'_> {
@@ -60,10 +67,19 @@ impl InitReport<'_> {
             row("system agent", format!("quinn, {}", state(!self.before.system_agent))),
             row("administrator", administrator),
         ]);
-        if let Some(Token { id, secret }) = &self.token {
+        if let Some(link) = &self.link {
             anstream::println!(
-                "\nThe administrator's token for the HTTP API. Copy it now; it is not shown again.\n\n  \
-                 {}\n\n{DIM}ostler key revoke {id} --org platform   makes it invalid{DIM:#}",
+                "\nThe administrator's link to set a password. It works once, while `ostler serve` \
+                 runs:\n\n  {}\n\n{DIM}{}{DIM:#}",
+                link.link,
+                usage(&link.link)
+            );
+        }
+        if let Some(Token { id, secret, expires_at }) = &self.token {
+            anstream::println!(
+                "\nThe administrator's token for the HTTP API. Copy it now; it is not shown again. It \
+                 expires {}.\n\n  {}\n\n{DIM}ostler key revoke {id} --org platform   makes it invalid{DIM:#}",
+                format_time(*expires_at),
                 secret.expose()
             );
         }
@@ -95,8 +111,13 @@ impl InitReport<'_> {
 
     fn print_json(&self) -> anyhow::Result<()> {
         let mut summary = self.summary();
-        if let Some(Token { id, secret }) = &self.token {
-            summary["token"] = json!({"id": id, "secret": secret.expose()});
+        if let Some(Token { id, secret, expires_at }) = &self.token {
+            let expires_at = rfc3339(*expires_at);
+            summary["token"] =
+                json!({"id": id, "secret": secret.expose(), "expires_at": expires_at});
+        }
+        if let Some(link) = &self.link {
+            summary["password_link"] = link.json();
         }
         crate::commands::print_json(&summary)
     }

@@ -1,16 +1,15 @@
 //! `ostler key create`.
 
-use std::time::Duration;
-
 use clap::Args;
+use ostler_domain::org::key_scope::{DEFAULT_KEY_DAYS, KeyScope, KeyScopes, key_lifetime};
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::ApiKeySecret;
-use ostler_domain::time::Timestamp;
 use ostler_runtime::deps::Clock;
 use serde_json::json;
 
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
+use crate::commands::session::view::format_time;
 use crate::random;
 use crate::screen::DIM;
 /// The prefix of every key, by which leaked keys are recognized.
@@ -24,9 +23,17 @@ pub(crate) struct KeyCreateArgs {
     /// Role of the key: viewer, operator, admin or owner
     #[arg(long, value_name = "ROLE", default_value = "operator")]
     role: Role,
-    /// Days until the key expires; without this it never does
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3650))]
-    days: Option<u32>,
+    /// What the key may use, such as sessions:read or knowledge:write, separated by commas: the
+    /// word after the organization in a path, or * for all [default: all that its role allows]
+    #[arg(long = "scope", value_name = "RESOURCE:ACCESS", value_delimiter = ',')]
+    scopes: Vec<KeyScope>,
+    /// Days until the key expires
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_KEY_DAYS,
+        value_parser = clap::value_parser!(u32).range(1..=3650))]
+    days: u32,
+    /// Let the key never expire
+    #[arg(long, conflicts_with = "days")]
+    never_expires: bool,
     #[command(flatten)]
     target: OrgArgs,
 }
@@ -34,22 +41,25 @@ pub(crate) struct KeyCreateArgs {
 pub(super) async fn run(args: &KeyCreateArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(&args.target).await?;
     let secret: ApiKeySecret = format!("{PREFIX}{}", random::hex()?).parse()?;
-    let lifetime = args.days.map(|days| Duration::from_secs(u64::from(days) * 86_400));
-    let expires: Option<Timestamp> = lifetime.map(|lifetime| Clock::system().now() + lifetime);
+    let expires_at = (!args.never_expires).then(|| Clock::system().now() + key_lifetime(args.days));
+    let scopes: KeyScopes = args.scopes.iter().cloned().collect();
     let operations = operator.org(&org);
-    let id = operations.create_key(&args.name, args.role, expires, &secret).await?;
+    let id =
+        operations.create_key(&args.name, args.role, scopes.clone(), expires_at, &secret).await?;
     let secret = secret.expose();
     if args.target.output.json {
         let key = json!({"id": id, "name": args.name, "role": args.role,
-            "expires_at": expires, "secret": secret});
+            "scopes": scopes, "expires_at": expires_at, "secret": secret});
         return crate::commands::print_json(&key);
     }
     anstream::println!("{secret}");
     anstream::eprintln!(
-        "{DIM}Copy the key now; it is not shown again. {id} has the role {} in {}. Try it:\n  curl -H \
-         \"Authorization: Bearer {secret}\" {}/v1/me{DIM:#}",
+        "{DIM}Copy the key now; it is not shown again. {id} has the role {} in {} and {}. Try it:\n  \
+         curl -H \"Authorization: Bearer {secret}\" {}/v1/me{DIM:#}",
         args.role,
         org.name,
+        expires_at
+            .map_or_else(|| "never expires".into(), |at| format!("expires {}", format_time(at))),
         operator.installation.web_url()
     );
     Ok(())

@@ -1,5 +1,6 @@
 //! `ostler key ls`.
 
+use ostler_domain::org::key_scope::KeyScopes;
 use ostler_runtime::deps::Clock;
 use serde_json::json;
 
@@ -16,7 +17,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
         let all: Vec<_> = keys
             .iter()
             .map(|key| {
-                json!({"id": key.id, "name": key.name, "role": key.role, "shown": key.prefix,
+                json!({"id": key.id, "name": key.name, "role": key.role, "scopes": key.scopes, "shown": key.prefix,
                     "created_at": key.created_at, "expires_at": key.expires_at,
                     "revoked_at": key.revoked_at, "last_used_at": key.last_used_at})
             })
@@ -27,7 +28,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
         anstream::println!("{} has no keys; create one with `ostler key create`", org.name);
         return Ok(());
     }
-    let header = ["key", "name", "role", "begins with", "last used", "state"];
+    let header = ["key", "name", "role", "scopes", "begins with", "last used", "state"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     let now = Clock::system().now();
     rows.extend(keys.iter().map(|key| {
@@ -41,6 +42,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             Cell::id(&key.id),
             key.name.as_str().into(),
             key.role.name().into(),
+            scopes_text(&key.scopes).into(),
             format!("{}…", key.prefix).into(),
             key.last_used_at.map_or_else(|| "never".to_owned(), format_time).into(),
             state.into(),
@@ -48,4 +50,8 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     }));
     print_rows(&rows);
     Ok(())
+}
+
+fn scopes_text(scopes: &KeyScopes) -> String {
+    if scopes.is_unlimited() { "all".to_owned() } else { scopes.to_string() }
 }

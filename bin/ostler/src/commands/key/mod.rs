@@ -17,7 +17,11 @@ pub(crate) enum KeyCommand {
     #[command(after_help = "\
 Examples:
   ostler key create \"night shift\" --org bella
-  ostler key create reporting --org bella --role viewer --days 30")]
+  ostler key create reporting --org bella --role viewer --days 30
+  ostler key create importer --org bella --role admin --scope knowledge:write
+
+A key expires after 90 days unless --days or --never-expires says otherwise. Scopes only
+narrow what the role allows.")]
     Create(create::KeyCreateArgs),
     /// List keys, including revoked ones
     #[command(after_help = "\

@@ -23,7 +23,8 @@ pub(crate) struct MemberAcceptArgs {
 
 pub(super) async fn run(args: &MemberAcceptArgs) -> anyhow::Result<()> {
     let operator = Operator::open(&args.installation).await?;
-    let (org, member) = operator.operations().accept_invitation(&args.code, &args.name).await?;
+    let (org, member) =
+        operator.operations().accept_invitation(&args.code, &args.name, None).await?;
     let org = operator.store.org(org).org().await?;
     let mut json = member_json(&member);
     json["org"] = org.slug.clone().into();

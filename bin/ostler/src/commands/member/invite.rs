@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
+use crate::commands::password_link::activation_link;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
 use crate::random;
@@ -36,15 +37,18 @@ pub(super) async fn run(args: &MemberInviteArgs) -> anyhow::Result<()> {
     let code = code.expose();
     if args.target.output.json {
         let json = json!({"id": invitation.id, "email": invitation.email, "role": invitation.role,
-            "expires_at": rfc3339(invitation.expires_at), "code": code});
+            "expires_at": rfc3339(invitation.expires_at), "code": code,
+            "link": activation_link(&operator.installation, code)});
         return crate::commands::print_json(&json);
     }
     anstream::println!("{code}");
     anstream::eprintln!(
-        "{DIM}Send this code to {} yourself; it is not shown again. It works once, until {}:\n  \
+        "{DIM}Send this code to {} yourself; it is not shown again. It works once, until {}, at the \
+         server, where the person chooses a password, or here:\n  {}\n  \
          ostler member accept {code} --name NAME{DIM:#}",
         invitation.email,
-        format_time(invitation.expires_at)
+        format_time(invitation.expires_at),
+        activation_link(&operator.installation, code)
     );
     Ok(())
 }

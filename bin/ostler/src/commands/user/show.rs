@@ -29,7 +29,10 @@ pub(super) async fn run(args: &UserShowArgs) -> anyhow::Result<()> {
     let user = &account.user;
     anstream::println!("{HEADER}{}{HEADER:#}  {}  {}", user.name, user.email, user.id);
     if account.password.is_none() {
-        anstream::println!("  has no password, so nobody can log in with this account");
+        anstream::println!(
+            "  has no password, so nobody can log in with this account; `ostler user invite` prints a \
+             link to set one"
+        );
     }
     let rows: Vec<[Cell; 2]> = account
         .memberships

@@ -71,7 +71,8 @@ pub(crate) async fn follow(
         seen: 0,
         _counted: counted,
     };
-    stream::open(&server, holders, |sink| reader.run(sink, thread, seen))
+    let revoked = request.caller.revoked(server.clone(), request.org);
+    stream::open(&server, holders, revoked, |sink| reader.run(sink, thread, seen))
 }
 
 struct ThreadReader {

@@ -1,0 +1,107 @@
+//! Log-in of people, and what they do with their own account: log-ins, password, sessions
+//! of browsers, resets by admins.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `activation` | setting a first or new password with a one-time code |
+//! | `cookie` | the cookie of a logged-in browser |
+//! | `key_refusals` | log and limit of requests with invalid keys |
+//! | `log_in` | logging in and out |
+//! | `members` | resets by admins |
+//! | `own` | who the caller is; own log-ins; changing the password |
+//! | `passwords` | hashing and checking passwords |
+//! | `same_site` | refusing changes that another site makes with somebody's cookie |
+
+mod activation;
+pub(crate) mod cookie;
+pub(crate) mod key_refusals;
+mod log_in;
+mod members;
+mod own;
+mod passwords;
+pub(crate) mod same_site;
+
+use ostler_api::account::{Activated, Activation};
+use ostler_api::me::Me;
+use ostler_domain::org::permission::OrgPermission::ManagePeople;
+use serde_json::json;
+
+use self::key_refusals::KeyRefusals;
+use self::passwords::Passwords;
+use crate::route::Access::{Caller, Public};
+use crate::route::describe::schema_of;
+use crate::route::{Route, delete, get, post, put};
+
+/// What the server remembers of accounts.
+#[derive(Debug, Default)]
+pub(crate) struct Accounts {
+    pub(crate) passwords: Passwords,
+    pub(crate) key_refusals: KeyRefusals,
+}
+
+/// Routes of people who log in, and of the caller's own account.
+pub(crate) fn routes() -> Vec<Route> {
+    let (email, password) = ("ada@example.org", "a long sentence of your own");
+    vec![
+        post(Public, "/v1/login", "logIn", "Log in with a password", log_in::log_in)
+            .returns(schema_of::<Me>)
+            .example(json!({"email": email, "password": password})),
+        get(
+            Public,
+            "/v1/activate",
+            "getActivation",
+            "Say what a one-time code is for",
+            activation::show,
+        )
+        .returns(schema_of::<Activation>),
+        post(
+            Public,
+            "/v1/activate",
+            "activate",
+            "Set a password with a one-time code",
+            activation::activate,
+        )
+        .returns(schema_of::<Activated>)
+        .example(json!({"code": "osc_…", "password": password})),
+        post(Caller, "/logout", "logOut", "End the log-in of the request", log_in::log_out)
+            .statuses(&[204]),
+        get(Caller, "/me", "getMe", "Show the identity of the caller", own::me),
+        put(
+            Caller,
+            "/me/password",
+            "changePassword",
+            "Change the own password",
+            own::change_password,
+        )
+        .example(json!({"current": password, "new": "another long sentence"})),
+        get(Caller, "/me/sessions", "listLogins", "List the own log-ins", own::sessions),
+        delete(Caller, "/me/sessions/{login}", "endLogin", "End a log-in", own::end_session),
+    ]
+}
+
+/// Routes of an org for the log-ins of its members.
+pub(crate) fn member_routes() -> Vec<Route> {
+    vec![
+        post(
+            ManagePeople,
+            "/members/{member}/password-code",
+            "createPasswordCode",
+            "Make a link with which a member sets a new password",
+            members::create_password_code,
+        ),
+        get(
+            ManagePeople,
+            "/members/{member}/logins",
+            "listMemberLogins",
+            "List the log-ins of a member",
+            members::logins,
+        ),
+        delete(
+            ManagePeople,
+            "/members/{member}/logins",
+            "endMemberLogins",
+            "End all log-ins of a member",
+            members::end_logins,
+        ),
+    ]
+}
