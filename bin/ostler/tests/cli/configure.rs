@@ -80,9 +80,9 @@ fn o09_d05_an_agent_is_created_paused_and_archived() {
     assert!(system.contains("`quinn` is a system agent and always active"), "{system}");
 }
 
-/// L07: the roles with rules are listed; a role that the org names itself is accepted if that is
-/// said, and its
-/// agents have the business layer and the autonomy that follow from the place of the org.
+/// L07: the roles with rules are listed. A role that the org names itself is accepted if that is
+/// said; its agents have the business layer and the autonomy that follow from the place of the
+/// org.
 #[test]
 fn l07_a_role_of_ones_own_has_the_defaults_of_its_place() {
     let demo = DemoInstallation::new();
