@@ -40,7 +40,7 @@ pub(crate) async fn authenticate(
     server.rates.check(&from, now)?;
     let caller = match find_caller(&server.deps.store, request.headers()).await {
         Ok(caller) => caller,
-        // Whoever tries keys uses up the tokens of the address.
+        // Trying keys uses up the tokens of the address.
         Err(error) => {
             server.rates.take(from, now)?;
             return Err(error);
