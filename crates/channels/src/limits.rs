@@ -1,7 +1,7 @@
 //! The limits of an inbound message, the same for every channel.
 //!
 //! What a person wrote is cut, and the agent is told; what a program sent is refused. The
-//! caps of all inputs are in [`Input::cap`]; `docs/LIMITS.md` shows them.
+//! caps of all inputs are in [`ChannelInput::cap`]; `docs/LIMITS.md` shows them.
 
 use ostler_domain::message::MAX_BLOB_BYTES;
 use ostler_domain::session::key::Peer;
@@ -34,7 +34,7 @@ pub const MAX_REFERENCES: usize = 20;
 
 /// Something that a message from outside may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Input {
+pub enum ChannelInput {
     Body,
     Text,
     Files,
@@ -89,7 +89,8 @@ pub enum Beyond {
     Hashed,
 }
 
-impl Input {
+impl ChannelInput {
+    /// All inputs, in the order of the document.
     pub const ALL: [Self; 20] = [
         Self::Body,
         Self::Text,
@@ -167,22 +168,22 @@ impl Input {
 impl InboundMessage {
     /// Returns the message within the limits, or fails if it must be refused.
     pub(crate) fn within_limits(mut self) -> Result<Self, ReceiveError> {
-        if self.id.len() > Input::DeliveryId.cap().max {
+        if self.id.len() > ChannelInput::DeliveryId.cap().max {
             let digest = Sha256::digest(self.id.as_bytes());
             self.id = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         }
         check_sender(&mut self.from)?;
         match &self.peer {
-            Peer::Group(id) => Input::GroupId.check(id)?,
-            Peer::Person(id) => Input::SenderId.check(id)?,
+            Peer::Group(id) => ChannelInput::GroupId.check(id)?,
+            Peer::Person(id) => ChannelInput::SenderId.check(id)?,
         }
-        Input::MessageId.leave_out(&mut self.message_id);
-        Input::ReplyTo.leave_out(&mut self.reply_to);
+        ChannelInput::MessageId.leave_out(&mut self.message_id);
+        ChannelInput::ReplyTo.leave_out(&mut self.reply_to);
         if let Some(thread) = &mut self.email_thread {
-            Input::Subject.cut(&mut thread.subject);
-            let max_bytes = Input::Reference.cap().max;
+            ChannelInput::Subject.cut(&mut thread.subject);
+            let max_bytes = ChannelInput::Reference.cap().max;
             thread.references.retain(|id| id.len() <= max_bytes);
-            let oldest = thread.references.len().saturating_sub(Input::References.cap().max);
+            let oldest = thread.references.len().saturating_sub(ChannelInput::References.cap().max);
             thread.references.drain(..oldest);
         }
         match &mut self.content {
@@ -191,14 +192,14 @@ impl InboundMessage {
                 limit_parts(parts);
             }
             InboundContent::Command { name, payload } => {
-                Input::CommandName.check(name)?;
+                ChannelInput::CommandName.check(name)?;
                 if let Some(payload) = payload {
-                    Input::CommandPayload.cut(payload);
+                    ChannelInput::CommandPayload.cut(payload);
                 }
             }
             InboundContent::Press { data, callback_id } => {
-                Input::ButtonData.check(data)?;
-                Input::ButtonCallback.leave_out(callback_id);
+                ChannelInput::ButtonData.check(data)?;
+                ChannelInput::ButtonCallback.leave_out(callback_id);
             }
             InboundContent::Membership { member: GroupMember::Person(person), .. } => {
                 check_sender(person)?;
@@ -209,7 +210,7 @@ impl InboundMessage {
     }
 }
 
-impl Input {
+impl ChannelInput {
     /// Fails if a text is beyond its cap.
     fn check(self, text: &str) -> Result<(), ReceiveError> {
         let InputCap { max, unit, .. } = self.cap();
@@ -253,18 +254,18 @@ impl Unit {
 }
 
 fn check_sender(sender: &mut Sender) -> Result<(), ReceiveError> {
-    Input::SenderId.check(&sender.identifier)?;
+    ChannelInput::SenderId.check(&sender.identifier)?;
     if let Some(name) = &mut sender.name {
-        Input::SenderName.cut(name);
+        ChannelInput::SenderName.cut(name);
     }
-    Input::Locale.leave_out(&mut sender.locale);
+    ChannelInput::Locale.leave_out(&mut sender.locale);
     Ok(())
 }
 
 fn check_url(part: &InboundPart) -> Result<(), ReceiveError> {
     let InboundPart::File(file) = part else { return Ok(()) };
     match &file.source {
-        FileSource::Url(url) | FileSource::Telegram(url) => Input::FileUrl.check(url),
+        FileSource::Url(url) | FileSource::Telegram(url) => ChannelInput::FileUrl.check(url),
         FileSource::Inline(_) => Ok(()),
     }
 }
@@ -281,7 +282,7 @@ fn limit_parts(parts: &mut Vec<InboundPart>) {
         }
         InboundPart::File(file) => {
             if let Some(name) = &mut file.name {
-                Input::FileName.cut(name);
+                ChannelInput::FileName.cut(name);
             }
             files += 1;
             files <= MAX_FILES
@@ -307,8 +308,8 @@ mod tests {
     use ostler_domain::session::key::Peer;
 
     use super::{
-        Beyond, Input, InputCap, MAX_FILES, MAX_LOCALE_CHARS, MAX_NAME_CHARS, MAX_PAYLOAD_CHARS,
-        MAX_TEXT_BYTES, Unit,
+        Beyond, ChannelInput, InputCap, MAX_FILES, MAX_LOCALE_CHARS, MAX_NAME_CHARS,
+        MAX_PAYLOAD_CHARS, MAX_TEXT_BYTES, Unit,
     };
     use crate::email_thread::EmailThread;
     use crate::inbound::{
@@ -358,7 +359,7 @@ mod tests {
 
     /// Returns a message with an input of this size, or `None` if the input is none of a parsed
     /// message.
-    fn message_with(input: Input, size: usize) -> Option<InboundMessage> {
+    fn message_with(input: ChannelInput, size: usize) -> Option<InboundMessage> {
         let long = "x".repeat(size);
         let mut one = with_parts(vec![InboundPart::Text("hi".into())]);
         let thread = |subject: &str, references: Vec<String>| {
@@ -366,36 +367,36 @@ mod tests {
         };
         let inline = |bytes: usize| FileSource::Inline(vec![0; bytes].into());
         match input {
-            Input::Body => return None,
-            Input::Text => one = with_parts(vec![InboundPart::Text(long)]),
-            Input::Files => one = with_parts(vec![file(inline(1), "a"); size]),
-            Input::File => one = with_parts(vec![file(inline(size), "a")]),
-            Input::FileName => one = with_parts(vec![file(inline(1), &long)]),
-            Input::FileUrl => one = with_parts(vec![file(FileSource::Url(long), "a")]),
-            Input::SenderName => one.from.name = Some(long),
-            Input::Subject => one.email_thread = thread(&long, Vec::new()),
-            Input::Locale => one.from.locale = Some(long),
-            Input::ButtonData => {
+            ChannelInput::Body => return None,
+            ChannelInput::Text => one = with_parts(vec![InboundPart::Text(long)]),
+            ChannelInput::Files => one = with_parts(vec![file(inline(1), "a"); size]),
+            ChannelInput::File => one = with_parts(vec![file(inline(size), "a")]),
+            ChannelInput::FileName => one = with_parts(vec![file(inline(1), &long)]),
+            ChannelInput::FileUrl => one = with_parts(vec![file(FileSource::Url(long), "a")]),
+            ChannelInput::SenderName => one.from.name = Some(long),
+            ChannelInput::Subject => one.email_thread = thread(&long, Vec::new()),
+            ChannelInput::Locale => one.from.locale = Some(long),
+            ChannelInput::ButtonData => {
                 one = message(InboundContent::Press { data: long, callback_id: None });
             }
-            Input::ButtonCallback => {
+            ChannelInput::ButtonCallback => {
                 let content = InboundContent::Press { data: "a".into(), callback_id: Some(long) };
                 one = message(content);
             }
-            Input::CommandName => {
+            ChannelInput::CommandName => {
                 one = message(InboundContent::Command { name: long, payload: None });
             }
-            Input::CommandPayload => {
+            ChannelInput::CommandPayload => {
                 let content = InboundContent::Command { name: "a".into(), payload: Some(long) };
                 one = message(content);
             }
-            Input::SenderId => one.from.identifier = long,
-            Input::GroupId => one.peer = Peer::Group(long),
-            Input::DeliveryId => one.id = long,
-            Input::MessageId => one.message_id = Some(long),
-            Input::ReplyTo => one.reply_to = Some(long),
-            Input::Reference => one.email_thread = thread("a", vec![long]),
-            Input::References => {
+            ChannelInput::SenderId => one.from.identifier = long,
+            ChannelInput::GroupId => one.peer = Peer::Group(long),
+            ChannelInput::DeliveryId => one.id = long,
+            ChannelInput::MessageId => one.message_id = Some(long),
+            ChannelInput::ReplyTo => one.reply_to = Some(long),
+            ChannelInput::Reference => one.email_thread = thread("a", vec![long]),
+            ChannelInput::References => {
                 one.email_thread = thread("a", (0..size).map(|n| n.to_string()).collect());
             }
         }
@@ -406,13 +407,13 @@ mod tests {
     /// left out or hashed, as the table of the caps says.
     #[test]
     fn s04_one_more_than_any_cap_is_not_accepted() {
-        for input in Input::ALL {
+        for input in ChannelInput::ALL {
             let InputCap { max, beyond, .. } = input.cap();
             let Some(whole) = message_with(input, max) else { continue };
             assert_eq!(whole.clone().within_limits(), Ok(whole), "{input:?}");
             let more = message_with(input, max + 1).unwrap();
             // A file that is too large is replaced when the channel reads it.
-            let is_read = input != Input::File;
+            let is_read = input != ChannelInput::File;
             let taken = more.clone().within_limits();
             let Ok(taken) = taken else {
                 assert_eq!(beyond, Beyond::Refused, "{input:?}: {taken:?}");
@@ -435,7 +436,7 @@ mod tests {
     #[test]
     fn s04_the_document_has_the_caps() {
         let document = include_str!("../../../docs/LIMITS.md");
-        for input in Input::ALL {
+        for input in ChannelInput::ALL {
             let InputCap { max, unit, beyond } = input.cap();
             let size = match unit {
                 Unit::Bytes if max.is_multiple_of(1 << 20) => format!("{} MiB", max >> 20),

@@ -33,6 +33,7 @@ pub enum RateSubject {
 }
 
 impl RateSubject {
+    /// All subjects, in the order of the document.
     pub const ALL: [Self; 6] =
         [Self::Address, Self::NewVisitor, Self::Visitor, Self::Binding, Self::Key, Self::Org];
 

@@ -125,7 +125,7 @@ pub(crate) async fn authenticate(
     let (now, from) = (server.deps.clock.now(), RateKey::address(address.0));
     server.rates.check(&from, now)?;
     let (method, headers) = (request.method(), request.headers());
-    // Who tries keys uses up the tokens of the address.
+    // Trying keys uses up the tokens of the address.
     let refuse = |error: ApiError| server.rates.take(from.clone(), now).err().unwrap_or(error);
     let transport = CookieTransport::of(&server, headers);
     let caller = if headers.contains_key(header::AUTHORIZATION) {

@@ -137,7 +137,7 @@ impl RateLimits {
 
 impl Buckets {
     /// Forgets buckets that are full, when there are twice as many as after the last time. If
-    /// there are too many others, all begin anew: that is better than to use up the memory.
+    /// there are too many others, all begin again: that is better than to use up the memory.
     fn purge(&mut self, now: Timestamp) {
         if self.by_key.len() < MIN_PURGE.max(2 * self.after_purge) {
             return;

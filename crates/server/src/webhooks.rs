@@ -65,7 +65,7 @@ pub(crate) async fn receive(
     let (now, from) = (server.deps.clock.now(), RateKey::address(client.0));
     server.rates.check(&from, now)?;
     let received = accept(&server, binding, &head.headers, body).await;
-    // Whoever has no valid signature uses up the tokens of the address.
+    // Requests without a valid signature use up the tokens of the address.
     match received {
         Err(error) if error.0.status == UNAUTHORIZED || error.0.status == NOT_FOUND => {
             server.rates.take(from, now)?;

@@ -31,6 +31,7 @@ mod backend;
 mod batcher;
 mod contacts;
 mod conversation;
+mod database_file;
 mod delivery;
 mod error;
 mod events;
@@ -185,10 +186,13 @@ impl Store {
         Self { storage_limit: bytes, ..self }
     }
 
-    /// Connects and checks that the schema has the version this program needs.
+    /// Connects to a database that exists, and checks that the schema has the version this
+    /// program needs.
     pub async fn open(url: &str) -> Result<Self> {
-        let store = Self::connect(url)?;
-        schema::check_usable(store.schema_version().await?)?;
+        database_file::check_exists(url)?;
+        let named = |error| database_file::name_remedy(url, error);
+        let store = Self::connect(url).map_err(named)?;
+        schema::check_usable(store.schema_version().await.map_err(named)?)?;
         Ok(store)
     }
 

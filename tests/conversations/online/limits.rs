@@ -173,7 +173,7 @@ async fn s04_an_unsigned_body_is_not_read() {
         (format!("/chat/{WEBCHAT}/messages"), "authorization: Bearer nobody\r\n"),
     ] {
         let mut socket = TcpStream::connect(address).await.unwrap();
-        // Only the head is sent: whoever waits for the body never answers.
+        // Only the head is sent: a server that waits for the body never answers.
         let head =
             format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 30000000\r\n{extra}\r\n");
         socket.write_all(head.as_bytes()).await.unwrap();

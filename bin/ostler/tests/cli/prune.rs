@@ -24,14 +24,14 @@ fn o15_prune_counts_in_a_dry_run_and_then_deletes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let empty = format!("sqlite:{}", folder.path().join("empty.db").display());
     let early = stderr(&["prune", "--database", &empty]);
-    assert!(early.contains("run `ostler migrate`"), "{early}");
+    assert!(early.contains("`ostler migrate` creates it"), "{early}");
     let url = database(folder.path());
     stdout(&["migrate", "--database", &url]);
     let dry = stdout(&["prune", "--database", &url, "--dry-run"]);
     assert_eq!(
         dry,
-        "org    days  inbox  outbox  calls  sessions  messages  runs  events  workflows  signals  threads\n\
-         bella  30    1      0       0      0         0         0     0       0          0        0\n\n\
+        "org    days  inbox  outbox  calls  sessions  messages  runs  events  workflows  signals  threads  files\n\
+         bella  30    1      0       0      0         0         0     0       0          0        0        0\n\n\
          nothing was deleted; leave out --dry-run to delete it\n"
     );
     assert_eq!(pruned(&url)[0]["inbox"], 1);

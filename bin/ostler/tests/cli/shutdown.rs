@@ -27,9 +27,9 @@ fn a_clean_exit_empties_the_write_ahead_log() {
 #[test]
 fn a_second_signal_shortens_the_drain() {
     let demo = DemoInstallation::new();
-    let channels = demo.json(&["channel", "ls"]);
+    let channels = demo.json(&["channel", "ls", "--org", "bella"]);
     let chat = channels.as_array().expect("a list").iter().find(|one| one["channel"] == "webchat");
-    let chat = chat.expect("a web chat")["id"].as_str().expect("an id").to_owned();
+    let chat = chat.expect("a web chat")["binding"].as_str().expect("an id").to_owned();
     let mut server = RunningServer::start(&demo.home());
     // A request whose body never ends.
     let mut socket = TcpStream::connect(&server.address).expect("it listens");

@@ -1,4 +1,4 @@
-//! A gateway that takes replies, and tells whoever waits for one.
+//! A gateway that takes replies, and tells the customer who waits for one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

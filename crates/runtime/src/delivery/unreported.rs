@@ -16,7 +16,7 @@ use crate::shared_bot::connection_config;
 /// How many entries are handled in one sweep.
 const MAX_ENTRIES: u32 = 1_000;
 
-/// What became of unreported sends.
+/// How many unreported sends were settled, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Settled {
     pub(super) unknown: u64,

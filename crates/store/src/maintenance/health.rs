@@ -3,14 +3,13 @@
 
 mod assess;
 
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::error::{Result, StoreError};
-use crate::{Backend, LedgerCheck, SCHEMA_VERSION, Store};
+use crate::error::Result;
+use crate::{Backend, LedgerCheck, SCHEMA_VERSION, Store, database_file};
 
 pub use assess::{CheckStatus, HealthCheck, assess};
 
@@ -162,28 +161,15 @@ impl DatabaseHealth {
     pub async fn check(url: &str) -> Self {
         match database_status(url).await {
             Ok(status) => Self::Reachable(Box::new(status)),
-            Err(error) => Self::Unreachable { reason: reason(&error) },
+            Err(error) => {
+                Self::Unreachable { reason: database_file::name_remedy(url, error).to_string() }
+            }
         }
     }
-}
-
-/// Returns why a database cannot be used, with what to do if its file is damaged.
-fn reason(error: &StoreError) -> String {
-    let text = error.to_string();
-    if text.contains("malformed") {
-        return format!("{text}; the file is damaged, stop every process and restore a backup");
-    }
-    text
 }
 
 async fn database_status(url: &str) -> Result<DatabaseStatus> {
-    if let Some(path) = url.strip_prefix("sqlite:") {
-        let path = path.strip_prefix("//").unwrap_or(path);
-        if !path.is_empty() && path != ":memory:" && !Path::new(path).exists() {
-            let reason = format!("there is no file {path}; `ostler migrate` creates it");
-            return Err(StoreError::Unavailable(reason));
-        }
-    }
+    database_file::check_exists(url)?;
     Store::connect(url)?.status().await
 }
 

@@ -20,6 +20,12 @@ async fn migrating_twice_changes_nothing(store: &Store) {
 #[tokio::test(flavor = "multi_thread")]
 async fn opening_an_empty_database_says_to_run_migrate() {
     for backend in TestDatabase::both().await {
+        if let Some(path) = backend.url.strip_prefix("sqlite:") {
+            let missing = Store::open(&backend.url).await.expect_err("there is no file");
+            assert!(missing.to_string().contains(path), "{missing}");
+            assert!(!std::path::Path::new(path).exists(), "opening creates no file");
+        }
+        Store::connect(&backend.url).unwrap().schema_version().await.unwrap();
         let error = Store::open(&backend.url).await.expect_err("there is no schema");
         assert!(matches!(error, StoreError::NotMigrated { found: 0, .. }), "{error}");
         assert!(error.to_string().contains("run `ostler migrate`"), "{error}");

@@ -165,7 +165,7 @@ async fn deleting_a_contact_leaves_other_contacts_unchanged(store: &Store) {
     assert_eq!(count[&PersonalDataKind::Inbound], 1, "and has no past");
 }
 
-/// No column of any table contains data of a deleted contact.
+/// S09: no column of any table contains data of a deleted contact.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_table_contains_data_of_a_deleted_contact() {
     for backend in TestDatabase::both().await {
