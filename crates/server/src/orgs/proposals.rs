@@ -5,12 +5,12 @@ use ostler_api::hierarchy::{AppliedSoul, RejectProposalRequest, SoulProposal};
 use ostler_api::page::{MAX_LIMIT, Page};
 use ostler_domain::agent::growth::LevelProposal;
 use ostler_domain::id::ProposalId;
-use ostler_runtime::operations::ProposalDetail;
+use ostler_runtime::operations::{OperationError, ProposalDetail};
 use ostler_store::{DecisionState, StoredProposal};
 
 use super::{OrgRequest, PathId};
 use crate::body::JsonBody;
-use crate::error::Result;
+use crate::error::{ApiError, Result};
 
 /// Lists the proposals that wait, oldest first. They are few, because agents propose at a
 /// limited pace.
@@ -54,7 +54,8 @@ pub(crate) async fn approve_promotion(
     request: OrgRequest,
     PathId(agent): PathId,
 ) -> Result<Json<LevelProposal>> {
-    Ok(Json(request.hide_foreign_org(request.operations().approve_level(&agent).await)?))
+    let approved = request.operations().approve_level(&agent).await;
+    Ok(Json(request.hide_foreign_org(named_in_path(approved)?)?))
 }
 
 pub(crate) async fn reject_promotion(
@@ -63,7 +64,17 @@ pub(crate) async fn reject_promotion(
     JsonBody(body): JsonBody<RejectProposalRequest>,
 ) -> Result<Json<LevelProposal>> {
     let rejected = request.operations().reject_level(&agent, &body.reason).await;
-    Ok(Json(request.hide_foreign_org(rejected)?))
+    Ok(Json(request.hide_foreign_org(named_in_path(rejected)?)?))
+}
+
+/// Answers that the agent does not exist, if that is what is wrong: it is named by the path.
+fn named_in_path<T>(
+    result: std::result::Result<T, OperationError>,
+) -> Result<std::result::Result<T, OperationError>> {
+    match result {
+        Err(OperationError::NoAgent(_)) => Err(ApiError::not_found("agent")),
+        other => Ok(other),
+    }
 }
 
 impl OrgRequest {
