@@ -1,15 +1,23 @@
 //! Who may manage the people of an org.
 
-use ostler_domain::id::{KeyId, UserId};
+use std::time::Duration;
+
+use ostler_domain::id::{BlobId, KeyId, RunId, ThreadId, UserId};
+use ostler_domain::memory::MessageOrigin;
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::org::people::RoleChangeRefused;
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::InvitationCode;
+use ostler_domain::tool::Trust;
+use ostler_engine::history::Item;
+use ostler_harness::memory::memory_message;
 use ostler_runtime::operations::{Actor, NewMember, OperationError};
-use ostler_store::NewGrant;
+use ostler_store::{
+    NewGrant, NewSubagentRun, NewThread, Store, ThreadClaim, ThreadCommit, ThreadEvents, ThreadFile,
+};
 
-use crate::support::{ECHO, ORG, OWNER, Scenario};
+use crate::support::{ECHO, ORG, OWNER, Scenario, on_every_database};
 
 const ADMIN: UserId = UserId::from_u128(0x31);
 const VIEWER: UserId = UserId::from_u128(0x32);
@@ -102,4 +110,78 @@ async fn a_refused_key_reads_its_role_and_the_roles_that_may() {
         refused,
         "this key (role viewer) may not configure this organization; only an admin or an owner may"
     );
+}
+
+on_every_database!(s09_threads_of_a_removed_member_are_erased);
+/// S09: nothing that a member has said to an agent of a thread is left after the member was
+/// removed: messages, events, memory, runs of subagents, images, settings. Those of others stay.
+async fn s09_threads_of_a_removed_member_are_erased(store: Store) {
+    let scenario = Scenario::in_store(store, ECHO).await;
+    for (user, role) in [(OWNER, Role::Owner), (ADMIN, Role::Admin), (VIEWER, Role::Viewer)] {
+        scenario.add_member(user, role).await;
+    }
+    let org = scenario.store.org(ORG);
+    let of_admin = converse(&scenario.store, ADMIN, 1).await;
+    let of_viewer = converse(&scenario.store, VIEWER, 10).await;
+    let left = async |threads: &[ThreadId], user: UserId| {
+        let mut left =
+            usize::from(org.harness_setting(&user.to_string(), "rules").await.unwrap().is_some());
+        for thread in threads {
+            left += usize::from(org.thread(*thread).await.unwrap().is_some());
+            left += org.thread_messages(*thread, 0, 10).await.unwrap().len();
+            left += org.thread_events(*thread, 0, 10).await.unwrap().len();
+            left += org.subagent_runs(*thread, 10).await.unwrap().len();
+            left += org.recall_messages(*thread, 9, "marker", 10).await.unwrap().len();
+            left += usize::try_from(org.thread_file_count(*thread).await.unwrap()).unwrap();
+        }
+        left
+    };
+    assert_eq!(left(&of_admin, ADMIN).await, 55);
+    let operations = scenario.operations();
+    let by_owner = operations.as_actor(Actor::User(OWNER), ORG);
+    by_owner.remove_member(&ADMIN.to_string()).await.unwrap();
+    assert_eq!(left(&of_admin, ADMIN).await, 0);
+    assert_eq!(left(&of_viewer, VIEWER).await, 55);
+}
+
+/// Stores nine threads of a user, of which a process still works on each.
+async fn converse(store: &Store, user: UserId, first: u128) -> Vec<ThreadId> {
+    let org = store.org(ORG);
+    let resource = user.to_string();
+    org.set_harness_setting(&resource, "rules", "{}".into()).await.unwrap();
+    let mut threads = Vec::new();
+    for number in first..first + 9 {
+        let id = ThreadId::from_u128(number);
+        let title = Some("marker".to_owned());
+        let resource = resource.clone();
+        let new = NewThread { id, resource, title, metadata: "{}".into(), copy: None };
+        org.create_thread(new).await.unwrap();
+        let claim = org.claim_thread(id, "server", Duration::from_secs(60)).await.unwrap();
+        let ThreadClaim::Claimed { lease, .. } = claim else { panic!("{claim:?}") };
+        let file = ThreadFile {
+            id: BlobId::from_u128(number),
+            media: "{}".into(),
+            bytes: b"marker".to_vec(),
+        };
+        org.add_thread_files(lease, vec![file]).await.unwrap();
+        let run = NewSubagentRun {
+            run: RunId::from_u128(number),
+            path: "[]".into(),
+            agent_type: "explore".into(),
+            messages: "[\"marker\"]".into(),
+        };
+        let item = Item::user("marker");
+        let origin = MessageOrigin::Conversation;
+        let commit = ThreadCommit {
+            messages: vec!["\"marker\"".into()],
+            first_seq: 1,
+            memory: vec![memory_message(1, &item, origin, Trust::Trusted)],
+            events: Some(ThreadEvents { last_id: 1, events: "[]".into() }),
+            subagent_runs: vec![run],
+            ..ThreadCommit::new(RunId::from_u128(number))
+        };
+        org.commit_thread(lease, commit).await.unwrap();
+        threads.push(id);
+    }
+    threads
 }

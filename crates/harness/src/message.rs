@@ -96,6 +96,13 @@ pub(crate) fn message(id: String, item: &Item, created_at: Timestamp) -> Harness
     HarnessMessage { id, role, content, created_at, partial }
 }
 
+/// Returns what stands in place of a stored message that cannot be read.
+pub(crate) fn unreadable_message(id: String) -> HarnessMessage {
+    let content = vec![text_part("[This message cannot be read.]")];
+    let created_at = Timestamp::from_millis(0);
+    HarnessMessage { id, role: MessageRole::Assistant, content, created_at, partial: true }
+}
+
 pub(crate) fn text_part(text: &str) -> HarnessMessageContent {
     HarnessMessageContent::Text { text: text.to_owned() }
 }

@@ -51,7 +51,8 @@ impl Model for EchoModel {
     fn answer(&self, request: Request) -> BoxStream<'static, Result<Chunk, ModelError>> {
         let text = request.history.last().map(shown_text).unwrap_or_default();
         let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let observations: Vec<Value> = messages.take(self.most).map(observation).collect();
+        let observations: Vec<Value> =
+            messages.take(self.most).map(|message| observation(&message)).collect();
         let answer = json!({ "observations": observations }).to_string();
         let usage = Usage { input: 1000, output: 100, cached: 0, written: 0 };
         let chunks = [Chunk::Text(answer), Chunk::Usage(usage), Chunk::Done(StopReason::End)];
@@ -70,7 +71,7 @@ fn shown_text(item: &Item) -> String {
     }
 }
 
-fn observation(message: Value) -> Value {
+fn observation(message: &Value) -> Value {
     json!({
         "speaker": message["speaker"],
         "kind": "assertion",

@@ -8,7 +8,7 @@ use super::{Harness, HarnessSession};
 use crate::clock;
 use crate::error::HarnessError;
 use crate::event::{SessionEvent, TurnLifeEvent};
-use crate::message::{HarnessMessage, StoredItem};
+use crate::message::{HarnessMessage, StoredItem, message_id, unreadable_message};
 use crate::session::{OpenThread, Session, TurnStatus, json};
 use crate::state::{CURRENT_MODEL, TASKS};
 use crate::thread::{HarnessThread, ThreadMetadata};
@@ -18,7 +18,7 @@ use crate::usage::TokenUsage;
 const MAX_THREADS: u32 = 1000;
 
 /// Reads messages of a thread after a number, in order, without a harness. The caller checks
-/// whose thread it is.
+/// whose thread it is. In place of a message that cannot be read stands a note.
 pub async fn read_messages(
     store: OrgStore<'_>,
     id: ThreadId,
@@ -26,12 +26,14 @@ pub async fn read_messages(
     limit: u32,
 ) -> Result<Vec<HarnessMessage>, HarnessError> {
     let stored = store.thread_messages(id, after, limit).await?;
-    let read = stored.iter().map(|row| {
-        let item: StoredItem = serde_json::from_str(&row.message)
-            .map_err(|error| HarnessError::UnreadableMessage(error.to_string()))?;
-        Ok(item.message(row.turn, row.seq))
+    let read = stored.iter().map(|row| match serde_json::from_str::<StoredItem>(&row.message) {
+        Ok(item) => item.message(row.turn, row.seq),
+        Err(error) => {
+            tracing::warn!(thread = %id, seq = row.seq, %error, "a message cannot be read");
+            unreadable_message(message_id(row.turn, row.seq))
+        }
     });
-    read.collect()
+    Ok(read.collect())
 }
 
 impl<S> Harness<S> {

@@ -265,13 +265,15 @@ impl Core {
 impl EventReader for Core {
     fn events_after(&self, thread: ThreadId, after: i64) -> BoxFuture<'_, Vec<Arc<HarnessEvent>>> {
         async move {
+            // First, because events that are stored in between would be in neither.
+            let unsaved = self.hub.unsaved_after(after);
             let stored = read_events(self.org(), thread, after).await.unwrap_or_else(|error| {
                 tracing::warn!(%error, "events of a thread cannot be read");
                 Vec::new()
             });
             if stored.is_empty() {
                 let is_of = |event: &Arc<HarnessEvent>| event.ext.thread_id == Some(thread);
-                return self.hub.unsaved_after(after).into_iter().filter(is_of).collect();
+                return unsaved.into_iter().filter(is_of).collect();
             }
             stored
         }

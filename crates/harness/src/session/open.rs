@@ -10,7 +10,7 @@ use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::Trust;
 use ostler_engine::history::{CallId, Content, Item};
 use ostler_engine::outcome::ToolOutcome;
-use ostler_engine::turn::{AgentPath, KnownOutcomes, Turn};
+use ostler_engine::turn::{AgentPath, KnownOutcomes, LoadError, Turn};
 use ostler_store::{JournalEntry, JournalKind, StoreError, ThreadClaim, ThreadLease};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
@@ -52,6 +52,9 @@ impl StoredTurn {
         self.turn.waits_for_people() || !self.answers.is_empty()
     }
 }
+
+/// A message with its number.
+type StoredMessage = (i64, Item, MessageOrigin);
 
 /// The outcome of an external call, in the journal.
 #[derive(Debug, Serialize, Deserialize)]
@@ -161,19 +164,25 @@ impl Core {
         &self,
         id: ThreadId,
         first: i64,
-    ) -> Result<Vec<(i64, Item, MessageOrigin)>, HarnessError> {
-        let mut items = Vec::new();
+    ) -> Result<Vec<StoredMessage>, HarnessError> {
+        let (mut items, mut is_whole) = (Vec::new(), true);
         let mut after = first - 1;
         loop {
             let page = self.org().thread_messages(id, after, PAGE).await?;
-            let Some(last) = page.last() else { return Ok(items) };
+            let Some(last) = page.last() else { break };
             after = last.seq;
             for message in &page {
-                let stored: StoredItem = serde_json::from_str(&message.message)
-                    .map_err(|error| HarnessError::UnreadableMessage(error.to_string()))?;
-                items.push((message.seq, stored.item, stored.origin));
+                match serde_json::from_str::<StoredItem>(&message.message) {
+                    Ok(stored) => items.push((message.seq, stored.item, stored.origin)),
+                    // One message must not hide the thread.
+                    Err(error) => {
+                        is_whole = false;
+                        tracing::warn!(thread = %id, seq = message.seq, %error, "a message cannot be read");
+                    }
+                }
             }
         }
+        Ok(if is_whole { items } else { without_halves(items) })
     }
 
     /// Returns how threads remember while an agent answers: as it says, or else as the
@@ -247,6 +256,25 @@ fn content_of(item: &mut Item) -> &mut [Content] {
     }
 }
 
+/// Leaves out calls whose results are missing, and results whose calls are: providers reject
+/// them.
+fn without_halves(items: Vec<StoredMessage>) -> Vec<StoredMessage> {
+    let calls = |item: &Item| matches!(item, Item::Assistant { calls, .. } if !calls.is_empty());
+    let results = |item: &Item| matches!(item, Item::Results { .. });
+    let mut kept: Vec<StoredMessage> = Vec::with_capacity(items.len());
+    for item in items {
+        let after_calls = kept.last().is_some_and(|(_, last, _)| calls(last));
+        if after_calls && !results(&item.1) {
+            kept.pop();
+        }
+        if after_calls || !results(&item.1) {
+            kept.push(item);
+        }
+    }
+    kept.pop_if(|(_, last, _)| calls(last));
+    kept
+}
+
 /// Returns the turn that was not finished, if there is one.
 fn read_journal(
     journal: Vec<JournalEntry>,
@@ -257,7 +285,15 @@ fn read_journal(
         return Ok(None);
     };
     let id = state.turn;
-    let turn = Turn::load_with_past(&state.data, window.copy())?;
+    let turn = match Turn::load_with_past(&state.data, window.copy()) {
+        Ok(turn) => turn,
+        // One that a newer program stored is left to it.
+        Err(error @ LoadError::Newer { .. }) => return Err(error.into()),
+        Err(error) => {
+            tracing::warn!(turn = %id, %error, "an unfinished turn cannot be read");
+            return Ok(None);
+        }
+    };
     let mut stored =
         StoredTurn { id, turn, outcomes: KnownOutcomes::new(), answers: Vec::new(), first_seq };
     for JournalEntry { kind, data, .. } in journal {

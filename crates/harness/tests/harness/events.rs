@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ostler_harness::HarnessEvent;
 use serde_json::{Value, json};
 
-use crate::support::{builder, names, ready, to_json};
+use crate::support::{builder, kind, names, ready, to_json};
 
 /// M39, Z03: every subscriber sees the same events in order; one that is far behind
 /// continues from the store without a gap or a repeat.
@@ -155,6 +155,36 @@ fn m39_events_have_the_keys_of_the_contract() {
             let same = read.is_ok_and(|read| to_json(&read)["type"] == kind);
             let optional_value = *key == "previousThreadId";
             assert!(!same || optional_value, "{kind} without {key}");
+        }
+    }
+}
+
+/// Z03: readers that join at any moment of a turn get every stored event once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn z03_readers_that_join_during_a_turn_miss_nothing() {
+    let (harness, _) = ready(builder("default: Yes.").await).await;
+    let thread = harness.create_thread(None).await.unwrap().id;
+    let mut last = harness.current_events().last_id;
+    for round in 0..150 {
+        let sender = harness.clone();
+        let turn = tokio::spawn(async move { sender.send_message("hello").await.unwrap().turn });
+        for _ in 0..round % 16 {
+            tokio::task::yield_now().await;
+        }
+        let mut events = harness.subscribe_after(thread, last);
+        let mut ended = false;
+        while !ended {
+            let event = events.next().await;
+            ended = kind(&event) == "agent_end";
+            if let Some(id) = event.ext.id {
+                assert_eq!(id, last + 1, "round {round}");
+                last = id;
+            }
+        }
+        turn.await.unwrap();
+        // The status of the memory and the like.
+        while let Some(event) = events.try_next() {
+            last = event.ext.id.unwrap_or(last);
         }
     }
 }

@@ -1,15 +1,18 @@
 //! Threads.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt as _};
+use ostler_domain::id::{OrgId, RunId};
 use ostler_domain::money::Usd;
 use ostler_domain::money::price::ModelPrice;
-use ostler_engine::history::{Content, Item, Media};
+use ostler_engine::history::{CallId, Content, Item, Media, ToolCall};
 use ostler_engine::model::{Chunk, Model, ModelError, Request, StopReason};
 use ostler_harness::{
     Harness, HarnessAgent, HarnessError, HarnessMode, MessageInput, NoState, Store,
 };
+use ostler_store::{JournalEntry, JournalKind, ThreadClaim, ThreadCommit};
 use serde_json::json;
 
 use crate::support::{builder_on, memory, model, names, ready, wait_for};
@@ -169,4 +172,40 @@ async fn z01_images_are_seen_after_a_restart() {
     assert_eq!(said["text"], "I see 2");
     let refused = second.add_image(None, b"no image".to_vec()).await;
     assert!(matches!(refused, Err(HarnessError::NotAnImage)));
+}
+
+/// M24: a message or a turn that cannot be read does not hide its thread, and calls without
+/// their results are not shown to the model.
+#[tokio::test]
+async fn m24_a_torn_tail_does_not_hide_a_thread() {
+    let store = memory().await;
+    let first = of_resource(&store, "anna");
+    first.send_message("hello").await.unwrap();
+    let thread = first.current_thread().await.unwrap().id;
+    first.close().await.unwrap();
+    let org = store.org(OrgId::from_u128(0));
+    let claim = org.claim_thread(thread, "torn", Duration::from_secs(60)).await.unwrap();
+    let ThreadClaim::Claimed { lease, .. } = claim else { panic!("{claim:?}") };
+    let turn = RunId::from_u128(1);
+    let call = ToolCall::new(CallId::new("a"), "look", "{}");
+    let item = Item::Assistant { text: String::new(), calls: vec![call], partial: false };
+    let whole = json!({"item": item, "at": 0}).to_string();
+    let state = JournalEntry { turn, kind: JournalKind::State, data: "{\"versi".into() };
+    let torn = ThreadCommit {
+        messages: vec![whole, "{\"item\": {\"role\": \"res".into()],
+        first_seq: 3,
+        journal: vec![state],
+        ..ThreadCommit::new(turn)
+    };
+    org.commit_thread(lease, torn).await.unwrap();
+    org.release_thread(lease).await.unwrap();
+
+    let second = of_resource(&store, "anna");
+    second.init().await.unwrap();
+    second.switch_thread(thread).await.unwrap();
+    let said = json!(second.send_message("still there?").await.unwrap().end);
+    assert_eq!(said["text"], "Yes.");
+    let messages = second.messages(thread, 0, 10).await.unwrap();
+    assert_eq!(messages.len(), 6, "{messages:?}");
+    assert_eq!(json!(messages[3].content)[0]["text"], "[This message cannot be read.]");
 }

@@ -76,7 +76,8 @@ impl OrgOperations<'_> {
         Ok(Member { user, role })
     }
 
-    /// Removes a member, or withdraws the invitation of somebody who is none yet.
+    /// Removes a member with the threads that only the member could read, or withdraws the
+    /// invitation of somebody who is none yet.
     pub async fn remove_member(&self, name: &str) -> Result<RemovedMember> {
         let store = self.authorize(OrgPermission::ManagePeople).await?;
         let member = match self.find_member(name).await {
@@ -87,6 +88,8 @@ impl OrgOperations<'_> {
         let before = audit_data(&member.user, member.role);
         let audit = self.audit_change("remove_member", &member.user.id, &before, &Value::Null);
         store.audited(audit).remove_member(member.user.id, member.role).await?;
+        // Nobody else could read them.
+        store.erase_threads(&member.user.id.to_string()).await?;
         Ok(RemovedMember::Member(member))
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod commit;
 pub(crate) mod events;
 pub(crate) mod files;
 pub(crate) mod lease;
+pub(crate) mod owner;
 pub(crate) mod settings;
 pub(crate) mod subagent_runs;
 
