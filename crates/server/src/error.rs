@@ -147,6 +147,9 @@ impl From<OperationError> for ApiError {
             | OperationError::NoLevelProposal(_)
             | OperationError::LevelChanged(_)
             | OperationError::NoSoul
+            | OperationError::NoModel
+            | OperationError::NoCredits(_)
+            | OperationError::ModelFailed
             | OperationError::Email(_)
             | OperationError::Agent(_)
             | OperationError::NoRoute(_)
