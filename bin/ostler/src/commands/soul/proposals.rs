@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ostler_domain::id::ProposalId;
 use ostler_domain::org::Org;
 use ostler_domain::soul::proposal::{ProposalAuthor, ProposalStatus};
-use ostler_runtime::operations::reflection::{Reflection, SoulReflector};
+use ostler_runtime::operations::reflection::{SoulReflection, SoulReflector};
 use ostler_runtime::operations::{Actor, ProposalDetail};
 use ostler_store::{DecisionState, StoredProposal};
 use serde_json::{Value, json};
@@ -118,18 +118,18 @@ pub(super) async fn reflect(args: &SoulArgs) -> anyhow::Result<()> {
     let reflection = reflector.reflect(Actor::Terminal, org.id, &args.agent).await;
     model_uses.record().await;
     let (json, text) = match reflection? {
-        Reflection::TooLittle { .. } => {
+        SoulReflection::TooLittle { .. } => {
             let reason = "no recent conversation in which a person had to step in";
             (
                 json!({"proposal": null, "reason": reason}),
                 format!("{reason}: nothing to learn from"),
             )
         }
-        Reflection::NoChange { reason } => (
+        SoulReflection::NoChange { reason } => (
             json!({"proposal": null, "reason": reason}),
             format!("no change is proposed: {reason}"),
         ),
-        Reflection::Proposed(made) => {
+        SoulReflection::Proposed(made) => {
             let (id, slug) = (made.proposal.id, &org.slug);
             let text = format!(
                 "{id} waits for a decision: {}\n`ostler soul proposals show {id} --org {slug}`",

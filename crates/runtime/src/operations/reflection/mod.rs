@@ -63,7 +63,7 @@ struct LastReflection {
 
 /// What a reflection led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reflection {
+pub enum SoulReflection {
     /// There are too few conversations in which a person had to step in. Nothing was asked.
     TooLittle {
         conversations: usize,
@@ -103,7 +103,7 @@ impl SoulReflector {
 
     /// Looks back for an agent now, whatever the settings say. Fails for an agent without a
     /// soul of its own, without a PM who could propose, and beyond the pace of proposals.
-    pub async fn reflect(&self, actor: Actor, org: OrgId, agent: &str) -> Result<Reflection> {
+    pub async fn reflect(&self, actor: Actor, org: OrgId, agent: &str) -> Result<SoulReflection> {
         let store = &self.services.deps.store;
         actor.authorize(store, org, OrgPermission::Configure).await?;
         let view = self.services.org_views.current(org).await?;
@@ -127,7 +127,7 @@ impl SoulReflector {
                 }
                 let least = settings.min_conversations.max(1) as usize;
                 match self.look_back(&view, target, AuditActor::System, least).await {
-                    Ok(Reflection::Proposed(_)) => proposed += 1,
+                    Ok(SoulReflection::Proposed(_)) => proposed += 1,
                     Ok(_) => {}
                     Err(OperationError::Store(error)) => return Err(error),
                     Err(error) => {
@@ -168,7 +168,7 @@ impl SoulReflector {
         target: &AgentView,
         by: AuditActor,
         least: usize,
-    ) -> Result<Reflection> {
+    ) -> Result<SoulReflection> {
         let (store, now) =
             (self.services.deps.store.org(view.org.id), self.services.deps.clock.now());
         check_target(target)?;
@@ -182,19 +182,19 @@ impl SoulReflector {
         let since = last.as_ref().map_or(first, |(_, last)| last.at);
         let experiences = experience::collect(store, target.agent.id, since).await?;
         if experiences.len() < least {
-            return Ok(Reflection::TooLittle { conversations: experiences.len() });
+            return Ok(SoulReflection::TooLittle { conversations: experiences.len() });
         }
-        // Whoever stores this first looks back; another process finds it done.
+        // The process that stores this first looks back; another one finds it done.
         let read = last.as_ref().map(|(record, _)| record);
         remember(store, target.agent.id, read, now).await?;
         let Answer { reason, changes } = self.ask(view, target, &experiences).await?;
         let soul = match reflected_soul(&target.soul, changes) {
             Ok(soul) if soul == target.soul => {
                 let reason = "nothing needs to change".to_owned();
-                return Ok(Reflection::NoChange { reason });
+                return Ok(SoulReflection::NoChange { reason });
             }
             Ok(soul) => soul,
-            Err(unusable) => return Ok(Reflection::NoChange { reason: unusable.to_string() }),
+            Err(unusable) => return Ok(SoulReflection::NoChange { reason: unusable.to_string() }),
         };
         self.propose(view, proposer, target, soul, reason, by).await
     }
@@ -264,7 +264,7 @@ impl SoulReflector {
         soul: Soul,
         reason: String,
         by: AuditActor,
-    ) -> Result<Reflection> {
+    ) -> Result<SoulReflection> {
         let (store, now) = (&self.services.deps.store, self.services.deps.clock.now());
         let reason = match reason.trim() {
             "" => "recent conversations suggest it".to_owned(),
@@ -282,7 +282,7 @@ impl SoulReflector {
         let (decision, stored) = proposal::decide(store, view.org.id, request, now).await??;
         if decision == ProposalDecision::SilentlyRejected {
             let reason = "the agent is protected".to_owned();
-            return Ok(Reflection::NoChange { reason });
+            return Ok(SoulReflection::NoChange { reason });
         }
         let audit = NewAuditEntry {
             id: fresh(AuditId::from_u128),
@@ -293,7 +293,7 @@ impl SoulReflector {
         };
         let notice = notice(&stored, &target.soul);
         store.org(view.org.id).audited(audit).create_proposal(stored.clone(), notice).await?;
-        Ok(Reflection::Proposed(Box::new(stored)))
+        Ok(SoulReflection::Proposed(Box::new(stored)))
     }
 }
 
