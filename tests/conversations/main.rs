@@ -45,6 +45,7 @@ mod recovery;
 mod scope;
 mod sessions;
 mod soul_proposals;
+mod soul_reflection;
 mod support;
 mod sweep;
 mod takeover;

@@ -327,3 +327,47 @@ async fn s01_a_customer_reaches_their_own_records() {
     let asked = scenario.session(ROSA).await.pending_approvals;
     assert_eq!(asked, 2, "both wait for a person");
 }
+
+/// L52: at layer 4 the business tools read what the org offers and the customer's own records,
+/// and make bookings and contacts of the org; `search_unsplash_images` is absent until the
+/// service is connected.
+#[tokio::test]
+async fn l52_customer_service_works_with_its_business_tools() {
+    let model = HijackedModel::default();
+    let store = TestDatabase::sqlite_memory().migrated().await;
+    let (scenario, _, _) = world(store, model.clone(), GIA).await;
+    let concert = json!({"name": "Concert", "starts_at": "2027-01-10T19:00:00Z",
+        "ends_at": "2027-01-10T21:00:00Z"});
+    let terrace = json!({"title": "Terrace", "media_type": "image/jpeg",
+        "blob": ostler_domain::id::BlobId::from_u128(1)});
+    for (kind, number, data) in [("event", 70, concert), ("media", 71, terrace)] {
+        let id = RecordId::from_u128(number);
+        scenario.org().create_record(kind, id, data.to_string()).await.unwrap();
+    }
+    let booking = json!({"item_id": TABLE, "starts_at": "2027-01-11T10:00"});
+    let calls = [
+        (ROSA, "list_products", json!({}), "Table"),
+        (ROSA, "list_events", json!({}), "Concert"),
+        (ROSA, "list_forms", json!({}), "Feedback"),
+        (ROSA, "search_media", json!({"query": "terrace"}), "Terrace"),
+        (ROSA, "query_org_data", json!({"kind": "product"}), "Table"),
+        (ROSA, "create_booking", booking, "confirmed"),
+        (ROSA, "search_contacts", json!({}), "Rosa"),
+        (ROSA, "get_form_responses", json!({"form_id": FORM}), "Rosa"),
+        ("mia@example.com", "create_contact", json!({"name": "Mia"}), "Mia"),
+    ];
+    for (person, name, arguments, expected) in calls {
+        model.calls.lock().unwrap().push_back((name.to_owned(), arguments));
+        scenario.say(person, &format!("please {name}")).await;
+        let outcome = scenario.last_results(person).await.remove(0).outcome;
+        assert_eq!(outcome.status, OutcomeStatus::Ok, "{name}: {}", outcome.content);
+        assert!(outcome.content.contains(expected), "{name}: {}", outcome.content);
+        assert!(!outcome.content.contains(SECRET), "{name}: {}", outcome.content);
+    }
+    let bookings = scenario.org().records("booking", None, 9).await.unwrap();
+    assert!(bookings.iter().any(|one| one.data.contains("2027-01-11")), "{bookings:?}");
+    let contacts = scenario.org().contacts(None, 20).await.unwrap();
+    assert!(contacts.iter().any(|one| one.contact.name == "Mia"), "{contacts:?}");
+    let tools = scenario.harness(ROSA).await.tool_scope.active_tools;
+    assert!(!tools.iter().any(|tool| tool.as_str() == "search_unsplash_images"), "{tools:?}");
+}

@@ -18,6 +18,7 @@ use ostler_runtime::deps::{Clock, Deps, Settings};
 use ostler_runtime::inbox::Intake;
 use ostler_runtime::operations::Operations;
 use ostler_runtime::operations::prune::RetentionWorker;
+use ostler_runtime::operations::reflection::SoulReflector;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::workflow::WorkflowRunner;
@@ -144,6 +145,8 @@ impl App {
         tasks.spawn(async move { sweeper.run(stopped).await });
         let (retention, stopped) = (RetentionWorker::new(self.store.clone()), stop.clone());
         tasks.spawn(async move { retention.run(stopped).await });
+        let (reflector, stopped) = (SoulReflector::for_worker(&worker), stop.clone());
+        tasks.spawn(async move { reflector.run(stopped).await });
         let stopped = stop.clone();
         tasks.spawn(async move { typing.run(stopped).await });
         let stopped = stop.clone();

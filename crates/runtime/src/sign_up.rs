@@ -187,8 +187,8 @@ fn needs_link(account: &ChannelAccount) -> bool {
 async fn owns_another(request: &SignUpRequest<'_>, own: Option<OrgId>) -> Result<bool, StoreError> {
     let Some(user) = user_of(request).await? else { return Ok(false) };
     let account = request.org_views.store().user_account(user).await?;
-    let owned = account.memberships.iter().filter(|one| one.role.must_be_held());
-    Ok(owned.into_iter().any(|one| Some(one.org) != own))
+    let mut owned = account.memberships.iter().filter(|one| one.role.must_be_held());
+    Ok(owned.any(|one| Some(one.org) != own))
 }
 
 /// Returns whether a completed sign-up still holds: the org is not retired, and nobody took it

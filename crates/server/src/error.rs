@@ -157,6 +157,9 @@ impl From<OperationError> for ApiError {
             | OperationError::SoulProposal(_)
             | OperationError::LevelChanged(_)
             | OperationError::NoSoul
+            | OperationError::NoModel
+            | OperationError::NoCredits(_)
+            | OperationError::ModelFailed
             | OperationError::Email(_)
             | OperationError::Agent(_)
             | OperationError::NoRoute(_)

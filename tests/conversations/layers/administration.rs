@@ -6,13 +6,14 @@ use ostler_domain::id::OrgId;
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::{Org, OrgPlace};
+use ostler_domain::session::key::ConversationEntry;
 use ostler_runtime::operations::Actor;
 use ostler_runtime::operations::explain::fresh_scope;
 use ostler_runtime::org_view::{SETTINGS, settings_record};
 use ostler_store::{DecisionState, Store};
 use serde_json::{Value, json};
 
-use super::tree::{AGENCY, LUCA, PLATFORM, STRANGER, Tree};
+use super::tree::{AGENCY, LUCA, PLATFORM, STRANGER, Tree, chat_of};
 use crate::support::{ECHO, ENZO, GIA, ORG, on_every_database};
 
 /// Returns a script in which a message `do NAME` makes the call of that name and answers with
@@ -85,6 +86,8 @@ async fn l51_an_agencys_pm_creates_lists_and_measures_its_clients(store: Store) 
     let slugs: Vec<&str> = listed.iter().map(|one| one["slug"].as_str().unwrap()).collect();
     assert_eq!(slugs, ["bella", "pasta"]);
     tree.scenario.say("rosa", "hello").await;
+    let test = tree.scenario.key_on(chat_of(ORG), "ada", ConversationEntry::Testing);
+    tree.scenario.say_in(&test, "hello").await;
     let stats: Value = serde_json::from_str(answer(&mara("stats-bella").await)).unwrap();
     assert_eq!((&stats["agents"], &stats["sessions"]), (&json!(3), &json!(1)), "{stats}");
     for other in ["stats-stranger", "stats-platform"] {

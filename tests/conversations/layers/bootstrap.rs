@@ -68,6 +68,7 @@ async fn l09_a_client_without_its_web_chat_starts_with_its_pm_and_is_completed_b
     let host = FailingHost { failures: AtomicUsize::new(1) };
     let made = agency.create_client(&pasta(), &host).await.unwrap();
     assert_eq!((made.existed, made.missing.is_some()), (false, true), "{made:?}");
+    assert!(made.deep_link.is_some(), "a new client has a deep link");
     let org = tree.scenario.store.org(made.org.id);
     let roles = async || {
         let agents = org.agents().await.unwrap();
@@ -80,7 +81,7 @@ async fn l09_a_client_without_its_web_chat_starts_with_its_pm_and_is_completed_b
     assert_eq!(org.members(None, 9).await.unwrap().len(), 1, "the owner is essential");
     for _ in 0..2 {
         let again = agency.create_client(&pasta(), &host).await.unwrap();
-        assert_eq!((again.existed, again.missing), (true, None));
+        assert_eq!((again.existed, again.missing, again.deep_link), (true, None, None));
         assert_eq!(roles().await, ["customer_service", "pm"]);
         assert_eq!(org.bindings(None, 9).await.unwrap().len(), 1);
         assert_eq!(org.members(None, 9).await.unwrap().len(), 1);

@@ -1,10 +1,11 @@
 //! Issues go one business layer up, and their resolutions come back.
 
+use ostler_domain::agent::{Agent, AgentStatus};
 use ostler_domain::hierarchy::issue::{Issue, IssueDecision, IssueStatus};
 use ostler_domain::hierarchy::{Decider, Importance};
 use ostler_domain::id::OrgId;
 use ostler_domain::org::layer::BusinessLayer;
-use ostler_runtime::operations::Actor;
+use ostler_runtime::operations::{Actor, Person};
 use ostler_store::Store;
 
 use super::tree::{AGENCY, LUCA, MARA, PLATFORM, QUINN, STRANGER, Tree};
@@ -176,4 +177,36 @@ async fn l20_an_issue_of_others_is_neither_seen_nor_decided() {
         assert!(there.decide_issue(id, IssueDecision::Acknowledge).await.is_err());
     }
     assert_eq!(issues(&tree, ORG).await, [before]);
+}
+
+on_every_database!(l33_an_erased_person_leaves_no_words_in_issues);
+/// L33: the digest of a conversation that went to the agency with an issue is erased with the
+/// person, in both orgs, with the notices about it; the decisions on others stay.
+async fn l33_an_erased_person_leaves_no_words_in_issues(store: Store) {
+    let tree = Tree::in_store(store, SCRIPT).await;
+    // Without a PM the issue goes to the agency.
+    let luca = tree.scenario.org().agent(LUCA).await.unwrap();
+    tree.save_agent(ORG, Agent { status: AgentStatus::Paused, ..luca }).await;
+    for person in ["rosa", "otto"] {
+        tree.scenario.say(person, &format!("I was charged twice, says {person}")).await;
+    }
+    let words = async |person: &str| {
+        let at_agency = tree.records::<serde_json::Value>(AGENCY, "escalation").await;
+        let notices = tree.scenario.store.org(AGENCY);
+        let owner = ostler_domain::notice::NoticeRecipient::Owner;
+        let notices = notices.notices(owner, 9).await.unwrap();
+        (format!("{at_agency:?}").matches(person).count(), notices.len())
+    };
+    assert_eq!(words("rosa").await, (1, 2));
+    let operations = tree.scenario.operations();
+    let bella = operations.as_actor(Actor::Terminal, ORG);
+    let Person::Visitor(rosa) = bella.find_person("webchat:rosa").await.unwrap() else {
+        panic!("a visitor")
+    };
+    bella.delete_visitor(&rosa).await.unwrap();
+    assert_eq!(words("rosa").await, (0, 1), "erased with its notice");
+    assert_eq!(words("otto").await, (1, 1), "others stay");
+    let erased = issues(&tree, AGENCY).await.remove(0);
+    assert_eq!((erased.summary.as_str(), erased.context.as_str()), ("(deleted)", ""));
+    assert_eq!(issues(&tree, ORG).await, issues(&tree, AGENCY).await, "both copies");
 }

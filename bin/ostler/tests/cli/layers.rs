@@ -111,3 +111,36 @@ fn l51_every_tool_of_the_catalogue_is_implemented() {
     let catalogue: BTreeSet<String> = catalogue.iter().map(|one| one.name.to_string()).collect();
     assert_eq!(listed, catalogue);
 }
+
+/// L07: the known roles are listed, and another one is accepted with the defaults of its layer.
+#[test]
+fn l07_the_roles_are_listed_and_custom_ones_accepted() {
+    let demo = DemoInstallation::new();
+    let help = demo.run(&["agent", "create", "--help"]);
+    for role in ["pm", "customer_service", "sales_assistant", "booking_agent", "coordinator"] {
+        assert!(help.contains(role), "{role}: {help}");
+    }
+    let create = ["agent", "create", "nico", "--subtype", "barista", "--org", "bella"];
+    let unknown = demo.error(&create);
+    assert!(unknown.contains("barista") && unknown.contains("custom"), "{unknown}");
+    let made = demo.run(&[&create[..], &["--custom"]].concat());
+    assert!(made.contains("business layer 3, guarded as 3"), "{made}");
+    let shown = demo.json(&["agent", "show", "nico", "--org", "bella"]);
+    assert_eq!((&shown["subtype"], &shown["autonomy"]), (&"barista".into(), &"supervised".into()));
+}
+
+/// H08: a reflection is started at the terminal; what it proposes waits for a person, and it
+/// looks at a conversation once.
+#[test]
+fn h08_a_reflection_is_started_at_the_terminal() {
+    let demo = DemoInstallation::new();
+    let reflect = ["soul", "reflect", "gia", "--org", "bella"];
+    let made = demo.run(&reflect);
+    assert!(made.contains("waits for a decision: Rosa was angry"), "{made}");
+    let waiting = demo.run(&["soul", "proposals", "ls", "--org", "bella"]);
+    assert!(waiting.contains("Luca, looking back"), "{waiting}");
+    let again = demo.run(&reflect);
+    assert!(again.contains("nothing to learn from"), "{again}");
+    let quinn = demo.error(&["soul", "reflect", "quinn", "--org", "platform"]);
+    assert!(quinn.contains("soul of its template"), "{quinn}");
+}

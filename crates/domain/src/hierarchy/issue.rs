@@ -8,6 +8,9 @@ use super::{Decider, DecisionRefused, Importance, MissingField, check_decider, r
 use crate::id::{ConversationId, SessionId};
 use crate::time::Timestamp;
 
+/// Stands for words that were erased.
+const ERASED: &str = "(deleted)";
+
 /// The status of an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -65,6 +68,16 @@ pub enum IssueError {
 }
 
 impl Issue {
+    /// Removes the words about the person whose conversation it was, who is erased. What was
+    /// decided, by whom and when stays.
+    pub fn erase_words(&mut self) {
+        ERASED.clone_into(&mut self.summary);
+        self.context.clear();
+        if let IssueStatus::Resolved { resolution, .. } = &mut self.status {
+            ERASED.clone_into(resolution);
+        }
+    }
+
     /// Makes a pending issue; the summary is required.
     pub fn new(
         source: Party,

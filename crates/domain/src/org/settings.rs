@@ -18,6 +18,7 @@ use crate::org::sign_up::SignUpSettings;
 use crate::session::errors::ErrorPolicy;
 use crate::session::guided::InterviewTemplate;
 use crate::session::lifetime::{ClosePolicy, Lifetime, ReopenPolicy};
+use crate::soul::reflection::ReflectionSettings;
 use crate::team::config::TeamConfig;
 use crate::tool::ToolName;
 
@@ -77,6 +78,9 @@ pub struct OrgSettings {
     /// can; only the platform's organization has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign_up: Option<SignUpSettings>,
+    /// When souls are reflected on by themselves. Without it they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub soul_reflection: Option<ReflectionSettings>,
 }
 
 impl OrgSettings {

@@ -2,6 +2,7 @@
 
 pub mod patch;
 pub mod proposal;
+pub mod reflection;
 
 use std::collections::BTreeSet;
 

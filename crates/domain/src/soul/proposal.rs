@@ -168,7 +168,8 @@ fn join_names(fields: &BTreeSet<SoulField>) -> String {
     fields.iter().map(|field| field.name()).collect::<Vec<_>>().join(", ")
 }
 
-fn check_proposal_limit(
+/// Checks that an agent may make another proposal now.
+pub fn check_proposal_limit(
     proposer: &Proposer,
     policy: ProposalPolicy,
     now: Timestamp,

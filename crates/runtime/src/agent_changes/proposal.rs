@@ -5,11 +5,11 @@ use ostler_domain::id::{NoticeId, OrgId, ProposalId};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::soul::proposal::{
     Initiative, Proposal, ProposalAuthor, ProposalDecision, ProposalPolicy, ProposalRefused,
-    ProposalStatus, Proposer, decide_proposal,
+    ProposalStatus, Proposer, check_proposal_limit, decide_proposal,
 };
 use ostler_domain::soul::{Soul, SoulField};
 use ostler_domain::time::Timestamp;
-use ostler_store::{NewNotice, Store, StoreError, StoredProposal};
+use ostler_store::{NewNotice, OrgStore, Store, StoreError, StoredProposal};
 use serde_json::{Map, Value, json};
 
 use crate::ids::fresh;
@@ -36,16 +36,7 @@ pub(crate) async fn decide(
 ) -> Result<Result<(ProposalDecision, StoredProposal), ProposalRefused>, StoreError> {
     let ProposalRequest { proposer, author, initiative, target, soul, reason, made_in_turn } =
         request;
-    let activity = store.org(org).proposal_activity(proposer.agent.id).await?;
-    let facts = Proposer {
-        position: proposer.position.clone(),
-        org,
-        autonomy: proposer.agent.autonomy,
-        initiative,
-        made_today: activity.made_today.saturating_add(made_in_turn),
-        pending: activity.pending.saturating_add(made_in_turn),
-        last_rejection_at: activity.last_rejection_at,
-    };
+    let facts = proposer_facts(store.org(org), proposer, initiative, made_in_turn).await?;
     let policy = ProposalPolicy::default();
     let decision = decide_proposal(&facts, &target.agent, &target.soul, &soul, policy, now);
     let writes = !matches!(decision, Ok(ProposalDecision::SilentlyRejected));
@@ -62,6 +53,34 @@ pub(crate) async fn decide(
             },
         )
     }))
+}
+
+/// Checks that an agent may make another proposal now, before anything is spent on one.
+pub(crate) async fn check_pace(
+    store: OrgStore<'_>,
+    proposer: &AgentView,
+    now: Timestamp,
+) -> Result<Result<(), ProposalRefused>, StoreError> {
+    let facts = proposer_facts(store, proposer, Initiative::Own, 0).await?;
+    Ok(check_proposal_limit(&facts, ProposalPolicy::default(), now))
+}
+
+async fn proposer_facts(
+    store: OrgStore<'_>,
+    proposer: &AgentView,
+    initiative: Initiative,
+    made_in_turn: u32,
+) -> Result<Proposer, StoreError> {
+    let activity = store.proposal_activity(proposer.agent.id).await?;
+    Ok(Proposer {
+        position: proposer.position.clone(),
+        org: store.id(),
+        autonomy: proposer.agent.autonomy,
+        initiative,
+        made_today: activity.made_today.saturating_add(made_in_turn),
+        pending: activity.pending.saturating_add(made_in_turn),
+        last_rejection_at: activity.last_rejection_at,
+    })
 }
 
 /// Returns a new proposal that waits for a decision.

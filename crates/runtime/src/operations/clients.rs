@@ -13,7 +13,8 @@ use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::secret::SecretRef;
-use ostler_store::{OrgBinding, SessionFilter};
+use ostler_domain::session::key::ConversationEntry;
+use ostler_store::{OrgBinding, SessionFilter, StoredSession};
 use ostler_world::{Address, Kind, Resource, Resources};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -24,6 +25,8 @@ use super::{
 };
 use crate::deep_links::{self, DEEP_LINK, DeepLinkRequest};
 use crate::hierarchy::plan::ISSUE;
+use crate::records::decode;
+use crate::records::session::Session;
 
 /// The most sessions and issues that are counted.
 const MAX_COUNTED: u32 = 1000;
@@ -76,7 +79,7 @@ pub struct ClientStats {
     pub agents: usize,
     /// The channels that are enabled.
     pub channels: usize,
-    /// Its sessions, counted up to 1,000.
+    /// Its sessions without tests, of the newest 1,000.
     pub sessions: usize,
     /// The sessions in which a person answers or is asked to.
     pub with_people: usize,
@@ -247,7 +250,10 @@ impl OrgOperations<'_> {
     pub async fn stats(&self) -> Result<ClientStats> {
         let store = self.authorize(OrgPermission::View).await?;
         let view = self.view().await?;
-        let count = |filter| store.sessions(filter, None, MAX_COUNTED);
+        let count = async |filter| -> Result<usize> {
+            let sessions = store.sessions(filter, None, MAX_COUNTED).await?;
+            Ok(sessions.iter().filter(|one| !is_test(one)).count())
+        };
         let issues = store.newest_records(ISSUE, None, MAX_COUNTED).await?;
         let is_open = |data: &str| {
             let issue = serde_json::from_str::<ostler_domain::hierarchy::issue::Issue>(data);
@@ -260,8 +266,8 @@ impl OrgOperations<'_> {
             archived: view.org.archived,
             agents: view.agents.iter().filter(|one| one.agent.receives_messages()).count(),
             channels: view.bindings.iter().filter(|one| one.binding.enabled).count(),
-            sessions: count(SessionFilter::All).await?.len(),
-            with_people: count(SessionFilter::HandedOff).await?.len(),
+            sessions: count(SessionFilter::All).await?,
+            with_people: count(SessionFilter::HandedOff).await?,
             pending_approvals: store.count_pending_approvals(None).await?,
             open_issues: issues.iter().filter(|one| is_open(&one.data)).count(),
             available_credits: store.credit_account().await?.available(),
@@ -294,6 +300,12 @@ impl OrgOperations<'_> {
             other => other.map(|()| (name, id)),
         }
     }
+}
+
+/// Returns whether a session is a test of the agency's owner, which no figure counts.
+fn is_test(stored: &StoredSession) -> bool {
+    let session = decode::<Session>("session", &stored.data);
+    session.is_ok_and(|session| session.entry == ConversationEntry::Testing)
 }
 
 /// Returns whether a client lacks a first resource: an agent of that role, any channel, or any

@@ -1,17 +1,24 @@
 //! Contacts, and visitors who are none: finding, merging, exporting and deleting them.
 
+use std::collections::BTreeSet;
+
 use ostler_domain::channel::Channel;
 use ostler_domain::contact::{Contact, ContactDetails, merge};
-use ostler_domain::id::{AuditId, ContactId};
+use ostler_domain::hierarchy::issue::Issue;
+use ostler_domain::id::{AuditId, ContactId, ConversationId};
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::session::key::ConversationEntry;
-use ostler_store::{ChannelVisitor, ContactExport, MergeCounts, PersonalDataCounts, StoredContact};
+use ostler_store::{
+    ChannelVisitor, ContactExport, MergeCounts, OrgStore, PersonalDataCounts, StoreError,
+    StoredContact,
+};
 use serde_json::{Value, json};
 
 use super::{OperationError, OrgOperations, Result};
+use crate::hierarchy::plan::ISSUE;
 use crate::ids::fresh;
-use crate::records::decode;
 use crate::records::session::Session;
+use crate::records::{decode, encode};
 
 /// Contacts read at once.
 const PAGE: u32 = 500;
@@ -19,6 +26,8 @@ const PAGE: u32 = 500;
 const MAX_IDENTIFIERS: u32 = 1000;
 /// The most conversations with a contact that are listed.
 const MAX_INTERACTIONS: u32 = 50;
+/// The most sessions of a contact whose issues are erased.
+const MAX_SESSIONS: u32 = 10_000;
 /// The most people with the same name that an error lists.
 const MAX_CANDIDATES: usize = 5;
 
@@ -127,10 +136,12 @@ impl<'o> OrgOperations<'o> {
         })
     }
 
-    /// Deletes everything that the org stores about a contact. An interrupted deletion is
+    /// Deletes everything that the org stores about a contact, also from issues that were sent
+    /// to its agency. An interrupted deletion is
     /// continued by a repeat.
     pub async fn delete_contact(&self, id: ContactId) -> Result<PersonalDataCounts> {
         let store = self.authorize(OrgPermission::Configure).await?;
+        erase_issues(store, id).await?;
         let audit = fresh(AuditId::from_u128);
         Ok(store.erase_contact(id, self.actor.audit_actor(), audit).await?)
     }
@@ -220,6 +231,36 @@ impl Person {
         match self {
             Self::Contact(stored) => stored.contact.id.to_string(),
             Self::Visitor(visitor) => format!("{}:{}", visitor.channel, visitor.identifier),
+        }
+    }
+}
+
+/// Erases a contact's words from the issues about their conversations, in this org and where
+/// the issues were sent. Repeating it changes nothing.
+async fn erase_issues(store: OrgStore<'_>, id: ContactId) -> Result<()> {
+    let contact = match store.contact(id).await {
+        Ok(contact) => contact,
+        // An erasure is continued; this was its first step.
+        Err(StoreError::NotFound(_)) => return Ok(()),
+        Err(other) => return Err(other.into()),
+    };
+    let sessions = store.contact_sessions(contact, MAX_SESSIONS).await?;
+    let own: BTreeSet<ConversationId> = sessions.iter().map(|one| one.conversation).collect();
+    let mut after = None;
+    loop {
+        let page = store.records(ISSUE, after, PAGE).await?;
+        for record in &page {
+            let Ok(mut issue) = decode::<Issue>("issue", &record.data) else { continue };
+            if !issue.conversation.is_some_and(|conversation| own.contains(&conversation)) {
+                continue;
+            }
+            issue.erase_words();
+            let (orgs, data) = ([issue.source.org, issue.target.org].into(), encode(&issue));
+            store.erase_shared_record(ISSUE, record.id, record.version, orgs, data).await?;
+        }
+        match page.last() {
+            Some(last) if page.len() == PAGE as usize => after = Some(last.id),
+            _ => return Ok(()),
         }
     }
 }

@@ -160,6 +160,12 @@ pub enum OperationError {
     NoLevelProposal(String),
     #[error("the autonomy level of `{0}` was changed meanwhile; reject the proposal")]
     LevelChanged(String),
+    #[error("no model is configured for this agent; see `ostler model ls`")]
+    NoModel,
+    #[error("there are no credits for this: {0}")]
+    NoCredits(&'static str),
+    #[error("the model gave no answer; try again later")]
+    ModelFailed,
     #[error("this agent has no soul yet")]
     NoSoul,
     #[error("no agent `{0}` in this organization")]

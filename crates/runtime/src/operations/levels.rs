@@ -265,7 +265,7 @@ async fn add_conversation(
 }
 
 /// Returns whether a person wrote at most one message after an agent did.
-fn is_taken_over_at_once(messages: &[ThreadMessage]) -> bool {
+pub(super) fn is_taken_over_at_once(messages: &[ThreadMessage]) -> bool {
     let first_of_person =
         messages.iter().position(|one| matches!(one.author, MessageAuthor::Human { .. }));
     let before = first_of_person.map_or(&[][..], |at| &messages[..at]);

@@ -37,6 +37,7 @@ mod queue_agents;
 mod queue_delegations;
 mod queue_teams;
 mod queue_work;
+pub mod reflection;
 mod refunds;
 mod rule_source;
 mod session_change;

@@ -76,6 +76,17 @@ pub(crate) fn charge_statement(turn: &TurnCharges) -> Result<Statement> {
     Ok(Statement { sql: &CHARGE, params, on_no_rows: None })
 }
 
+impl OrgStore<'_> {
+    /// Stores the charges of a model call that belongs to no conversation, thread or workflow.
+    /// The org is the one that pays. Repeating it changes nothing.
+    pub async fn store_charges(&self, charges: TurnCharges) -> Result<()> {
+        if charges.payer != self.org {
+            return Err(StoreError::NotFound("reservation"));
+        }
+        self.write(move |tx| tx.batch(&[charge_statement(&charges)?]).map(drop)).await
+    }
+}
+
 impl Store {
     /// Applies the settlements of all orgs and returns how many there were. Reading an
     /// account applies them too; this keeps the queue short. An org that fails does not

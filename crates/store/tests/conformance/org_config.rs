@@ -75,3 +75,20 @@ async fn the_configuration_of_an_org_is_read_at_once(store: &Store) {
     assert_eq!((one.agent.display_name.as_str(), one.version), ("Gia B.", 2));
     assert_eq!(one.soul, Some(soul(2)));
 }
+
+on_every_backend!(
+    /// L06: what all orgs share includes the parent of a sub-org, and of a top-level org no
+    /// other org is read.
+    l06_the_parent_is_read_for_sub_orgs_only
+);
+async fn l06_the_parent_is_read_for_sub_orgs_only(store: &Store) {
+    let (agency, client) = (with_org(store, 1).await, with_org(store, 2).await);
+    let shared = store.shared_config(OrgPlace::SubOrg { parent: agency }).await.unwrap();
+    assert_eq!(shared.parent.map(|parent| parent.id), Some(agency));
+    let missing = OrgPlace::SubOrg { parent: ostler_domain::id::OrgId::from_u128(404) };
+    assert!(store.shared_config(missing).await.is_err(), "it is read");
+    let shared = store.shared_config(OrgPlace::TopLevel).await.unwrap();
+    assert_eq!(shared.parent, None);
+    let place = store.org(client).org().await.unwrap().place;
+    assert_eq!(place, OrgPlace::TopLevel);
+}

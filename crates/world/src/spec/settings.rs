@@ -15,6 +15,7 @@ use ostler_domain::org::sign_up::SignUpSettings;
 use ostler_domain::session::errors::ErrorPolicy;
 use ostler_domain::session::guided::InterviewTemplate;
 use ostler_domain::session::lifetime::{ClosePolicy, Lifetime, ReopenPolicy};
+use ostler_domain::soul::reflection::ReflectionSettings;
 use ostler_domain::team::config::{AutoResume, HandoffTargets, TeamConfig, UnansweredPolicy};
 use ostler_domain::tool::ToolName;
 use schemars::JsonSchema;
@@ -69,6 +70,10 @@ pub struct SettingsDefinition {
     /// can. Only the platform's organization has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sign_up: Option<SignUpSettings>,
+    /// When agents look back at recent conversations by themselves and propose changes of
+    /// souls; without it they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub soul_reflection: Option<ReflectionSettings>,
 }
 
 /// What a session may spend.
@@ -281,6 +286,7 @@ impl SettingsDefinition {
             identity_check: settings.identity_check.clone(),
             models: settings.models.clone(),
             sign_up: settings.sign_up,
+            soul_reflection: settings.soul_reflection,
         }
     }
 
@@ -308,6 +314,7 @@ impl SettingsDefinition {
             identity_check: self.identity_check.clone(),
             models: self.models.clone(),
             sign_up: self.sign_up,
+            soul_reflection: self.soul_reflection,
         })
     }
 }

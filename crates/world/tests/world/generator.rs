@@ -51,6 +51,7 @@ fn resource(dice: &mut Dice, address: &Address, base: &Resource) -> Resource {
             let changed = resource.with(&field, value(dice, schema, &field));
             if let Ok(valid) = Resource::parse(address.kind, changed.value())
                 && names_people_once(&valid)
+                && signs_up_at_the_platform(&valid)
             {
                 resource = valid;
                 break;
@@ -70,6 +71,12 @@ fn names_people_once(resource: &Resource) -> bool {
     let notices = resource.value()["settings"]["notices"].as_array();
     let mut people = BTreeSet::new();
     notices.into_iter().flatten().all(|one| people.insert(one["person"].as_str()))
+}
+
+/// Whether people sign up nowhere but at the platform, which the rules demand.
+fn signs_up_at_the_platform(resource: &Resource) -> bool {
+    let value = resource.value();
+    value["settings"]["sign_up"].is_null() || value["platform"] == true
 }
 
 /// Returns every field of a kind that can vary, such as `settings.team.max_handoffs`.

@@ -100,15 +100,7 @@ async fn commands(demo: &Demo<'_>) -> anyhow::Result<Vec<(String, &'static str)>
             "which tools the agent may use, and why not the others",
         ),
         line("ostler send --org bella --contact otto \"Are you open on Monday?\"", "be Otto"),
-        line(
-            "ostler send --org bella --contact nina \"A discount for 30 guests?\"",
-            "Gia may not promise it and sends an issue to Luca, the PM",
-        ),
-        line("ostler issue ls --org bella", "what waits for Luca and his people"),
-        line(
-            "ostler send --org bella --contact ada --owner \"Ask the agency\"",
-            "Luca sends it on to Mara of the agency; `ostler issue resolve` brings answers down",
-        ),
+        line("ostler issue ls --org bella", "the issues of the story, up to the agency and back"),
         line("ostler notice ls --org bella", "the notices to the owner of Bella Pizza"),
         line("ostler key create demo --org bella", "create a key for the HTTP API"),
         line(

@@ -60,6 +60,14 @@ Examples:
 Examples:
   ostler soul propose support SOUL.md --org nordlicht --reason \"customers find it too formal\"")]
     Propose(proposals::ProposeArgs),
+    /// Look back at recent conversations of an agent, and propose a change if they call for one
+    ///
+    /// The agent's model reads the conversations in which a person had to step in. It costs
+    /// credits, and changes nothing before somebody approves the proposal.
+    #[command(after_help = "\
+Examples:
+  ostler soul reflect support --org nordlicht")]
+    Reflect(SoulArgs),
     /// List, show and decide on proposals, also those of agents
     #[command(subcommand)]
     Proposals(proposals::ProposalsCommand),
@@ -157,6 +165,7 @@ pub(crate) async fn run(command: &SoulCommand) -> anyhow::Result<()> {
         SoulCommand::Import(args) => import(args).await,
         SoulCommand::Edit(args) => edit(args).await,
         SoulCommand::Propose(args) => proposals::propose(args).await,
+        SoulCommand::Reflect(args) => proposals::reflect(args).await,
         SoulCommand::Proposals(command) => proposals::run(command).await,
         SoulCommand::Preview(args) => preview(args).await,
     }

@@ -8,14 +8,17 @@ use clap::{Args, Subcommand, ValueEnum};
 use ostler_domain::id::ProposalId;
 use ostler_domain::org::Org;
 use ostler_domain::soul::proposal::{ProposalAuthor, ProposalStatus};
-use ostler_runtime::operations::ProposalDetail;
+use ostler_runtime::operations::reflection::{SoulReflection, SoulReflector};
+use ostler_runtime::operations::{Actor, ProposalDetail};
 use ostler_store::{DecisionState, StoredProposal};
 use serde_json::{Value, json};
 
 use super::{SoulArgs, changes, document, print_changes};
+use crate::app::App;
 use crate::commands::args::{OrgArgs, match_id};
 use crate::commands::operator::{Operator, open_org, print_result};
 use crate::commands::session::view::{AgentNames, format_time};
+use crate::model_uses::ModelUseRecorder;
 use crate::refused_command::NotHere;
 use crate::screen::{Cell, HEADER, NextCommand, WARNING, print_next, print_rows};
 
@@ -106,6 +109,37 @@ pub(super) async fn propose(args: &ProposeArgs) -> anyhow::Result<()> {
     let text =
         format!("{id} waits for a decision: `ostler soul proposals show {id} --org {}`", org.slug);
     print_result(&target.output, &serde_json::to_value(&made)?, &text)
+}
+
+pub(super) async fn reflect(args: &SoulArgs) -> anyhow::Result<()> {
+    let (operator, org) = open_org(&args.target).await?;
+    let app = App::new(&operator.installation, operator.store.clone())?;
+    let model_uses = ModelUseRecorder::new(&app.store, &app.catalogue);
+    let reflector = SoulReflector::for_worker(&app.worker);
+    let reflection = reflector.reflect(Actor::Terminal, org.id, &args.agent).await;
+    model_uses.record().await;
+    let (json, text) = match reflection? {
+        SoulReflection::TooLittle { .. } => {
+            let reason = "no recent conversation in which a person had to step in";
+            (
+                json!({"proposal": null, "reason": reason}),
+                format!("{reason}: nothing to learn from"),
+            )
+        }
+        SoulReflection::NoChange { reason } => (
+            json!({"proposal": null, "reason": reason}),
+            format!("no change is proposed: {reason}"),
+        ),
+        SoulReflection::Proposed(made) => {
+            let (id, slug) = (made.proposal.id, &org.slug);
+            let text = format!(
+                "{id} waits for a decision: {}\n`ostler soul proposals show {id} --org {slug}`",
+                made.proposal.reason
+            );
+            (json!({"proposal": made, "reason": made.proposal.reason}), text)
+        }
+    };
+    print_result(&args.target.output, &json, &text)
 }
 
 pub(super) async fn run(command: &ProposalsCommand) -> anyhow::Result<()> {

@@ -194,7 +194,11 @@ fn detach(tx: &Tx, org: OrgId, contact: ContactId, own: &OwnConversation) -> Res
 
 /// Deletes the notices about objects and the details of audit entries about them.
 /// Returns the number of notices.
-fn delete_notices_about(tx: &Tx, org: OrgId, ids: impl IntoIterator<Item = String>) -> Result<u64> {
+pub(super) fn delete_notices_about(
+    tx: &Tx,
+    org: OrgId,
+    ids: impl IntoIterator<Item = String>,
+) -> Result<u64> {
     let mut statements = Vec::new();
     for id in ids {
         statements.push(statement(&DELETE_NOTICES, [org.into(), id.as_str().into()]));

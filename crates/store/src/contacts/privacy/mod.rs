@@ -9,6 +9,7 @@ mod erase;
 mod export;
 pub(crate) mod find;
 mod records;
+mod shared;
 mod tables;
 mod workflows;
 
