@@ -9,6 +9,7 @@ mod harness;
 mod pipeline;
 mod report;
 mod store;
+mod tui;
 mod turn;
 
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub enum Suite {
     Harness,
     /// World files of many orgs.
     Apply,
+    /// Frames of the terminal UI.
+    Tui,
 }
 
 /// Why a measurement failed.
@@ -76,6 +79,8 @@ pub enum BenchError {
     Operation(#[from] ostler_runtime::operations::OperationError),
     #[error("the world of the suite is refused: {0}")]
     World(String),
+    #[error("the terminal UI cannot start: {0}")]
+    Chat(String),
     #[error("a task of the suite failed: {0}")]
     Task(#[from] tokio::task::JoinError),
 }
@@ -92,6 +97,7 @@ pub async fn run(
         Suite::Pipeline => ("pipeline", pipeline::run(options, progress).await?),
         Suite::Harness => ("harness", harness::run(options, progress).await?),
         Suite::Apply => ("apply", apply::run(options, progress).await?),
+        Suite::Tui => ("tui", tui::run(options, progress)?),
         Suite::Turn => ("turn", turn::run(options, progress).await?),
     };
     Ok(Report { suite, machine: Machine::read(), results })

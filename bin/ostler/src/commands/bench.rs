@@ -19,6 +19,7 @@ Examples:
   ostler bench pipeline --seconds 20
   ostler bench harness
   ostler bench apply
+  ostler bench tui
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
 pub(crate) struct BenchArgs {
     /// What to measure
@@ -51,6 +52,8 @@ enum SuiteArg {
     Harness,
     /// World files of 1,000 organizations with 5,000 agents, and their plan without changes
     Apply,
+    /// Frames of the terminal UI: the first one, and a long transcript in another size
+    Tui,
 }
 
 pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
@@ -66,6 +69,7 @@ pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
         SuiteArg::Pipeline => ostler_bench::Suite::Pipeline,
         SuiteArg::Harness => ostler_bench::Suite::Harness,
         SuiteArg::Apply => ostler_bench::Suite::Apply,
+        SuiteArg::Tui => ostler_bench::Suite::Tui,
     };
     let progress = |name: &str| anstream::eprintln!("{DIM}measuring {name} …{DIM:#}");
     let report = ostler_bench::run(suite, &options, progress).await?;
