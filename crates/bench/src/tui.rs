@@ -9,15 +9,16 @@ use crate::{BenchError, Options};
 
 /// Lines of the long transcript.
 const LINES: usize = 100_000;
-/// How often each is measured.
+/// How often each is measured, if there is time enough.
 const REPEATS: usize = 20;
 
 pub(crate) fn run(
-    _: &Options,
+    options: &Options,
     mut progress: impl FnMut(&str),
 ) -> Result<Vec<Measurement>, BenchError> {
     progress("tui.first_frame_ms");
-    let first = repeat(|| {
+    let time = options.time / 4;
+    let first = repeat(time, || {
         MeasuredChat::open(0).map_err(BenchError::Chat)?.frame();
         Ok(())
     })?;
@@ -26,7 +27,7 @@ pub(crate) fn run(
     let mut chat = MeasuredChat::open(LINES).map_err(BenchError::Chat)?;
     chat.frame();
     let mut columns = 80;
-    let resize = repeat(|| {
+    let resize = repeat(time, || {
         columns = if columns == 80 { 120 } else { 80 };
         chat.resize(columns, 24);
         chat.frame();
@@ -35,9 +36,12 @@ pub(crate) fn run(
     Ok(vec![measurement("tui.first_frame_ms", first), measurement("tui.resize_100000_ms", resize)])
 }
 
-fn repeat(mut step: impl FnMut() -> Result<(), BenchError>) -> Result<Vec<Duration>, BenchError> {
-    let mut each = Vec::new();
-    for _ in 0..REPEATS {
+fn repeat(
+    time: Duration,
+    mut step: impl FnMut() -> Result<(), BenchError>,
+) -> Result<Vec<Duration>, BenchError> {
+    let (begin, mut each) = (Instant::now(), Vec::new());
+    while each.len() < REPEATS && (each.is_empty() || begin.elapsed() < time) {
         let start = Instant::now();
         step()?;
         each.push(start.elapsed());

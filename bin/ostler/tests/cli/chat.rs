@@ -25,12 +25,12 @@ impl Chat {
         let chat = Self { folder };
         chat.tmux(&["new-session", "-d", "-x", "80", "-y", "24", "sh"]);
         chat.tmux(&["set-option", "-g", "history-limit", "50000"]);
-        chat.run("");
+        chat.run("", "? help");
         chat
     }
 
-    /// Starts the program in the terminal.
-    fn run(&self, arguments: &str) {
+    /// Starts the program in the terminal, and waits for a text.
+    fn run(&self, arguments: &str, ready: &str) {
         let (program, home) = (env!("CARGO_BIN_EXE_ostler"), self.folder.path().join("home"));
         let script =
             PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/scripts/coding.yaml");
@@ -41,7 +41,7 @@ impl Chat {
             script.display(),
         );
         self.keys(&[&command, "Enter"]);
-        self.wait_for("? help");
+        self.wait_for(ready);
     }
 
     fn shop(&self) -> PathBuf {
@@ -240,8 +240,10 @@ fn m43_z16_a_chat_survives_a_kill_and_a_storm_of_sizes() {
     std::thread::sleep(Duration::from_millis(200));
     // The terminal is as the program left it: a line ends with a line feed.
     chat.keys(&["stty sane", "C-j"]);
-    chat.run("--resume");
-    chat.wait_for("› half a thought");
+    std::thread::sleep(Duration::from_millis(500));
+    chat.keys(&["clear", "Enter"]);
+    chat.wait("an empty screen", |screen| !screen.contains("? help"));
+    chat.run("--resume", "› half a thought");
     chat.wait_for("Allow? Write late.txt");
     chat.keys(&["Tab"]);
     std::thread::sleep(CARD_GUARD);

@@ -11,27 +11,22 @@ use crate::cells::Activity;
 use crate::protocol::{ChatRequest, ChatUpdate};
 use crate::sinks::linear;
 use crate::text::line::Line;
-use crate::text::theme::Theme;
 use crate::text::wrap::wrap_all;
 
 /// Lines are not broken by width here: whatever reads them does that.
 const COLUMNS: usize = 10_000;
 
-pub(super) async fn run(
-    mut app: App,
-    theme: Theme,
-    mut channels: ChatChannels,
-) -> Result<(), ChatError> {
+pub(super) async fn run(mut app: App, mut channels: ChatChannels) -> Result<(), ChatError> {
     let mut input = read_lines();
     let mut progress = Progress::default();
     let (mut shown, mut answered) = (None, None);
     let mut pending = Pending::Reply;
     loop {
         let (finished, _) = progress.advance(&app.transcript, app.detail);
-        print(&finished, theme)?;
+        print(&finished)?;
         let ask = app.transcript.asks.first().map(|ask| ask.id.clone());
         if ask.is_some() && ask != shown {
-            print(&app.card_text(), theme)?;
+            print(&app.card_text())?;
         }
         shown.clone_from(&ask);
         let waits = ask.is_some() && ask != answered;
@@ -102,12 +97,12 @@ impl Pending {
     }
 }
 
-fn print(lines: &[Line], theme: Theme) -> Result<(), ChatError> {
+fn print(lines: &[Line]) -> Result<(), ChatError> {
     if lines.is_empty() {
         return Ok(());
     }
     let mut out = String::new();
-    linear::write(&wrap_all(lines, COLUMNS), theme, &mut out);
+    linear::write(&wrap_all(lines, COLUMNS), &mut out);
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(out.as_bytes())?;
     Ok(stdout.flush()?)

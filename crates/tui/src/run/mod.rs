@@ -79,7 +79,7 @@ pub async fn run(options: ChatOptions, channels: ChatChannels) -> Result<(), Cha
     let keymap = Keymap::load(options.keys.as_deref()).map_err(ChatError::Keys)?;
     let app = App::new(options.setting.clone(), keymap, options.history.clone());
     if options.screen == ScreenKind::Linear {
-        return lines::run(app, options.theme, channels).await;
+        return lines::run(app, channels).await;
     }
     let terminal = Terminal::enter()?;
     let screen = Screen::new(options.screen, options.theme, Terminal::size()?);

@@ -43,8 +43,8 @@ fn m43_cells_look_as_they_did() {
         let expanded = last_rows(&app.transcript, Detail::Expanded, 80, usize::MAX);
         shown.push_str(&format!("== expanded\n{}", texts(&expanded)));
         let mut appended = String::new();
-        linear::write(&rows(10_000), Theme::NoColour, &mut appended);
-        shown.push_str(&format!("== linear\n{}", appended.replace('\x1b', "␛")));
+        linear::write(&rows(10_000), &mut appended);
+        shown.push_str(&format!("== linear\n{}", appended));
         insta::assert_snapshot!(format!("cells_{name}"), shown);
     }
 }

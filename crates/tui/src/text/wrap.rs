@@ -80,17 +80,10 @@ fn wrap_words(line: &Line, spans: &[Span], columns: usize, rows: &mut Vec<Row>) 
     let start = row.width;
     let mut words = WordWrapper { line, columns, rows, row, start, space: vec![], word: vec![] };
     for span in spans {
-        for piece in span.text.split_word_bounds() {
-            if piece.bytes().all(|byte| byte == b' ') {
-                words.flush();
-                words.space.push((piece, span.tone, piece.len()));
-            } else {
-                words.word.push((piece, span.tone, width(piece)));
-                // Between characters that take two columns each, a line may break.
-                if piece.chars().all(|c| c.width() == Some(2)) {
-                    words.flush();
-                }
-            }
+        if span.text.is_ascii() {
+            ascii_pieces(&span.text, |piece| words.take(piece, span.tone));
+        } else {
+            span.text.split_word_bounds().for_each(|piece| words.take(piece, span.tone));
         }
     }
     words.flush();
@@ -111,7 +104,32 @@ struct WordWrapper<'a, 'r> {
     word: Vec<(&'a str, Tone, usize)>,
 }
 
-impl WordWrapper<'_, '_> {
+/// Splits a text into words and the spaces between them.
+fn ascii_pieces<'a>(text: &'a str, mut take: impl FnMut(&'a str)) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let is_space = rest.starts_with(' ');
+        let end = rest.bytes().position(|byte| (byte == b' ') != is_space);
+        let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
+        take(piece);
+        rest = after;
+    }
+}
+
+impl<'a> WordWrapper<'a, '_> {
+    fn take(&mut self, piece: &'a str, tone: Tone) {
+        if piece.bytes().all(|byte| byte == b' ') {
+            self.flush();
+            self.space.push((piece, tone, piece.len()));
+            return;
+        }
+        self.word.push((piece, tone, width(piece)));
+        // Between characters that take two columns each, a line may break.
+        if piece.chars().all(|c| c.width() == Some(2)) {
+            self.flush();
+        }
+    }
+
     /// Writes the word, in the next row if this one has no room for it.
     fn flush(&mut self) {
         if self.word.is_empty() {
