@@ -44,7 +44,7 @@ fn m43_cells_look_as_they_did() {
         shown.push_str(&format!("== expanded\n{}", texts(&expanded)));
         let mut appended = String::new();
         linear::write(&rows(10_000), &mut appended);
-        shown.push_str(&format!("== linear\n{}", appended));
+        shown.push_str(&format!("== linear\n{appended}"));
         insta::assert_snapshot!(format!("cells_{name}"), shown);
     }
 }
