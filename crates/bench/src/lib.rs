@@ -11,6 +11,7 @@ mod path;
 mod pipeline;
 mod report;
 mod store;
+mod tui;
 mod turn;
 
 use std::fmt;
@@ -62,6 +63,8 @@ pub enum Suite {
     Memory,
     /// World files of many orgs.
     Apply,
+    /// Frames of the terminal UI.
+    Tui,
 }
 
 /// Why a measurement failed.
@@ -105,6 +108,8 @@ pub enum BenchError {
     Command(#[from] ostler_workspace::sandbox::CommandError),
     #[error("the world of the suite is refused: {0}")]
     World(String),
+    #[error("the terminal UI cannot start: {0}")]
+    Chat(String),
     #[error("a task of the suite failed: {0}")]
     Task(#[from] tokio::task::JoinError),
 }
@@ -123,6 +128,7 @@ pub async fn run(
         Suite::Harness => ("harness", harness::run(options, progress).await?),
         Suite::Memory => ("memory", memory::run(options, progress).await?),
         Suite::Apply => ("apply", apply::run(options, progress).await?),
+        Suite::Tui => ("tui", tui::run(options, progress)?),
         Suite::Turn => ("turn", turn::run(options, progress).await?),
     };
     Ok(Report { suite, machine: Machine::read(), results })

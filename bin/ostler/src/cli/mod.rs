@@ -11,6 +11,7 @@ use crate::commands::bench::BenchArgs;
 use crate::commands::budget::BudgetCommand;
 use crate::commands::bus::BusCommand;
 use crate::commands::channel::ChannelCommand;
+use crate::commands::chat::ChatArgs;
 use crate::commands::completions::CompletionsCommand;
 use crate::commands::config::ConfigArgs;
 use crate::commands::contact::ContactCommand;
@@ -241,6 +242,8 @@ Examples:
     Completions(CompletionsCommand),
     /// Measure speed, next to the bare parts doing the same work
     Bench(BenchArgs),
+    /// Talk with an agent in the terminal; every call passes the gate
+    Chat(ChatArgs),
     /// Answer one prompt with a model and tools; every call passes the gate
     Run(RunArgs),
     /// Be the agent of an editor, over the Agent Client Protocol on stdio

@@ -28,6 +28,7 @@ Examples:
   ostler bench memory
   ostler bench memory --model http://localhost:11434/v1 --model-name llama3
   ostler bench apply
+  ostler bench tui
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
 pub(crate) struct BenchArgs {
     /// What to measure
@@ -74,6 +75,8 @@ enum SuiteArg {
     Memory,
     /// World files of 1,000 organizations with 5,000 agents, and their plan without changes
     Apply,
+    /// Frames of the terminal UI: the first one, and a long transcript in another size
+    Tui,
 }
 
 pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
@@ -92,6 +95,7 @@ pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
         SuiteArg::Harness => ostler_bench::Suite::Harness,
         SuiteArg::Memory => ostler_bench::Suite::Memory,
         SuiteArg::Apply => ostler_bench::Suite::Apply,
+        SuiteArg::Tui => ostler_bench::Suite::Tui,
     };
     let progress = |name: &str| anstream::eprintln!("{DIM}measuring {name} …{DIM:#}");
     let report = ostler_bench::run(suite, &options, progress).await?;

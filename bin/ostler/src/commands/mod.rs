@@ -10,6 +10,7 @@ pub(crate) mod bench;
 pub(crate) mod budget;
 pub(crate) mod bus;
 pub(crate) mod channel;
+pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod contact;
@@ -82,6 +83,7 @@ use crate::cli::{Cli, Command};
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Acp(args) => block_on(acp::run(args)),
+        Command::Chat(args) => block_on(chat::run(args)),
         Command::Run(args) => return block_on(run::run(&args)),
         Command::Workflow(command) => return block_on(workflow::run(&command)),
         Command::Doctor(args) => return block_on(doctor::run(&args)),

@@ -171,3 +171,12 @@ fn the_apply_suite_reports_its_names_and_its_limit() {
     assert!(create["ratio"].as_f64().expect("a ratio to bare inserts") > 0.0, "{create}");
     assert!(plan["value"].as_f64().expect("milliseconds") > 0.0, "{plan}");
 }
+
+#[test]
+fn the_tui_suite_reports_its_names_and_milliseconds() {
+    let report = report("tui");
+    assert_eq!(names(&report), ["tui.first_frame_ms", "tui.resize_100000_ms"]);
+    for result in report["results"].as_array().expect("a list of results") {
+        assert!(result["value"].as_f64().expect("milliseconds") > 0.0, "{result}");
+    }
+}

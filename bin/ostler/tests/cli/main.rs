@@ -9,6 +9,7 @@ mod at_terminal;
 mod audit;
 mod bench;
 mod channel;
+mod chat;
 mod config;
 mod configure;
 mod contact;

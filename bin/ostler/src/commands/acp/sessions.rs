@@ -16,14 +16,13 @@ use ostler_domain::id::ThreadId;
 use ostler_harness::{Harness, HarnessError, HarnessThread, Store, WorkspaceSource};
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use super::connection::{failed, refused};
 use super::session::AcpSession;
 use super::{mcp, replay, updates};
 use crate::commands::json::rfc3339;
 use crate::commands::local_agent::model::SelectedModel;
-use crate::commands::local_agent::{LocalAgentArgs, open_workspace, tools};
+use crate::commands::local_agent::{LocalAgentArgs, open_workspace, switch_when_free, tools};
 
 /// What the threads of editors belong to.
 const RESOURCE: &str = "acp";
@@ -235,18 +234,12 @@ impl Sessions {
 
 /// Changes to a thread. One that a dead process holds is waited for.
 async fn switch(harness: &Harness, thread: ThreadId) -> Result<()> {
-    let deadline = Instant::now() + LEASE * 2;
-    loop {
-        match harness.switch_thread(thread).await {
-            Ok(()) => return Ok(()),
-            Err(HarnessError::ThreadInUse { .. }) if Instant::now() < deadline => {
-                tokio::time::sleep(Duration::from_millis(200)).await;
-            }
-            Err(error @ (HarnessError::UnknownThread(_) | HarnessError::ThreadInUse { .. })) => {
-                return Err(refused(error));
-            }
-            Err(error) => return Err(failed(error)),
+    match switch_when_free(harness, thread, LEASE * 2).await {
+        Ok(()) => Ok(()),
+        Err(error @ (HarnessError::UnknownThread(_) | HarnessError::ThreadInUse { .. })) => {
+            Err(refused(error))
         }
+        Err(error) => Err(failed(error)),
     }
 }
 

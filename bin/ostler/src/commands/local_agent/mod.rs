@@ -1,22 +1,29 @@
-//! An agent on this machine, for `ostler run` and `ostler acp`: its model, tools, modes and
+//! An agent on this machine, for `ostler chat`, `ostler run` and `ostler acp`: its model, tools, modes and
 //! the file with its threads.
 
+pub(super) mod found_model;
 pub(super) mod model;
 mod subagents;
 pub(super) mod tools;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
+use ostler_domain::id::ThreadId;
 use ostler_domain::money::Credits;
 use ostler_domain::tool::Trust;
 use ostler_engine::tool::Tool;
-use ostler_harness::{Budget, Harness, HarnessBuilder, ModeDefinition, NoState, Store};
+use ostler_harness::{
+    Budget, Harness, HarnessBuilder, HarnessError, ModeDefinition, NoState, Store,
+};
 use ostler_workspace::sandbox::{HelperProgram, SandboxOptions};
 use ostler_workspace::tools::{RequestExtension, WorkspaceTools};
 use ostler_workspace::workspace::{Workspace, WorkspaceOptions};
+
+use tokio::time::Instant;
 
 use self::model::SelectedModel;
 use super::permission::files::{default_policies, permission_files, threads_file};
@@ -126,6 +133,11 @@ impl LocalAgentArgs {
         Ok(builder)
     }
 
+    /// Returns the most credits that a thread may spend.
+    pub(super) fn credit_limit(&self) -> u64 {
+        self.credits
+    }
+
     /// Returns the modes of the installation, with the prompt and the model of the arguments.
     fn modes(&self, model: &str) -> anyhow::Result<Vec<ModeDefinition>> {
         let installation = Installation::find_optional(self.home.as_deref())?;
@@ -161,4 +173,21 @@ pub(super) fn open_workspace(root: &Path) -> anyhow::Result<Arc<Workspace>> {
     let workspace = Workspace::open(WorkspaceOptions::new(root, sandbox))
         .with_context(|| format!("cannot work in {}", root.display()))?;
     Ok(Arc::new(workspace))
+}
+
+/// Changes to a thread. One that a dead process holds is waited for.
+pub(super) async fn switch_when_free(
+    harness: &Harness,
+    thread: ThreadId,
+    patience: Duration,
+) -> Result<(), HarnessError> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match harness.switch_thread(thread).await {
+            Err(HarnessError::ThreadInUse { .. }) if Instant::now() < deadline => {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+            switched => return switched,
+        }
+    }
 }

@@ -6,6 +6,7 @@ use ostler_engine::model::Model;
 use ostler_engine::turn::Models;
 use ostler_models::catalogue::{Catalogue, CatalogueEntry, KeyStatus, Provider, WireFormat};
 use ostler_models::openai::LimitField;
+use ostler_models::price::PriceSource;
 use ostler_scripted::{Script, ScriptedModel};
 
 use super::{LocalAgentArgs, WireArg};
@@ -32,6 +33,27 @@ impl SelectedModel {
         let others = others.filter(|name| *name != self.name);
         std::iter::once(self.name.clone()).chain(others).collect()
     }
+
+    /// Returns the same models with what is known about each: the price of a million tokens,
+    /// or that it needs a key.
+    pub(in crate::commands) fn prices(&self) -> Vec<(String, String)> {
+        let described = self.choices().into_iter().map(|name| {
+            let detail = self.catalogue.entry(&name).map(|entry| {
+                let assumed =
+                    if entry.price_source == PriceSource::Assumed { " (assumed)" } else { "" };
+                format!("{} in, {} out{assumed}", entry.price.input, entry.price.output)
+            });
+            (name, detail.unwrap_or_default())
+        });
+        described.collect()
+    }
+
+    /// Makes a model of a script the selected one.
+    pub(super) fn scripted(catalogue: Catalogue, script: &str) -> anyhow::Result<Self> {
+        let script = Script::parse("welcome.yaml", script)?;
+        let catalogue = catalogue.with(SCRIPTED, Arc::new(ScriptedModel::new(script)));
+        Ok(Self { catalogue, name: SCRIPTED.to_owned() })
+    }
 }
 
 impl Models for SelectedModel {
@@ -40,6 +62,8 @@ impl Models for SelectedModel {
     }
 }
 
+/// The name of the model that answers from a script.
+const SCRIPTED: &str = "scripted";
 /// The provider name of the server that `--url` names.
 const LOCAL_PROVIDER: &str = "local";
 
@@ -60,9 +84,8 @@ pub(in crate::commands) fn select(args: &LocalAgentArgs) -> anyhow::Result<Selec
     let configured = installation.config.model.as_ref();
     let name = match (&args.script, args.model.as_ref().or(configured)) {
         (Some(file), _) => {
-            catalogue =
-                catalogue.with("scripted", Arc::new(ScriptedModel::new(Script::load(file)?)));
-            "scripted".to_owned()
+            catalogue = catalogue.with(SCRIPTED, Arc::new(ScriptedModel::new(Script::load(file)?)));
+            SCRIPTED.to_owned()
         }
         (None, Some(name)) if args.url.is_some() => format!("{LOCAL_PROVIDER}/{name}"),
         (None, Some(name)) => name.clone(),
