@@ -20,12 +20,13 @@ use ostler_runtime::operations::Operations;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::workflow::WorkflowRunner;
-use ostler_server::{Server, ServerDeps, TableError, ThreadOptions};
+use ostler_server::{ConfigHost, Server, ServerDeps, TableError, ThreadOptions};
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::commands::apply::Host;
 use crate::installation::Installation;
 use crate::model_uses::ModelUseRecorder;
 use crate::{model_catalogue, secrets, server_threads, tool_set};
@@ -41,6 +42,7 @@ pub(crate) struct App {
     bus_url: String,
     update_mode: UpdateMode,
     threads: ThreadOptions,
+    host: ConfigHost,
 }
 
 /// A task that answers for AI agents on the bus.
@@ -110,6 +112,7 @@ impl App {
             bus_url,
             update_mode,
             threads,
+            host: ConfigHost(Arc::new(Host::new(installation)?)),
         })
     }
 
@@ -205,6 +208,7 @@ impl App {
             deltas,
             clock,
             threads,
+            host: self.host.clone(),
             public_url,
         })
     }

@@ -56,5 +56,5 @@ pub mod wire;
 
 pub use openapi::document;
 pub use route::TableError;
-pub use server::{Server, ServerDeps};
+pub use server::{ConfigHost, Server, ServerDeps};
 pub use threads::{ThreadOptions, ThreadOwner};

@@ -9,6 +9,7 @@ mod foreign_requests;
 mod hierarchy;
 mod keys;
 mod operator;
+mod resources;
 mod stream;
 mod threads;
 mod webhooks;
@@ -28,7 +29,7 @@ use ostler_runtime::conversation::receive::team_chats::{
 };
 use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::Clock;
-use ostler_server::{Server, ServerDeps, ThreadOptions};
+use ostler_server::{ConfigHost, Server, ServerDeps, ThreadOptions};
 use ostler_store::{NewApiKey, OrgBinding};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -124,6 +125,7 @@ impl Online {
             deltas,
             clock,
             threads,
+            host: ConfigHost(Arc::new(crate::support::TestHost)),
             public_url: None,
         })
         .unwrap();

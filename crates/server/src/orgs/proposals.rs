@@ -114,7 +114,7 @@ pub(crate) async fn approve_promotion(
     request: OrgRequest,
     PathId(agent): PathId,
 ) -> Result<Json<LevelProposal>> {
-    Ok(Json(request.hide_foreign_org(request.operations().approve_level(&agent).await)?))
+    Ok(Json(request.of_named_agent(request.operations().approve_level(&agent).await)?))
 }
 
 pub(crate) async fn reject_promotion(
@@ -123,7 +123,7 @@ pub(crate) async fn reject_promotion(
     JsonBody(body): JsonBody<RejectProposalRequest>,
 ) -> Result<Json<LevelProposal>> {
     let rejected = request.operations().reject_level(&agent, &body.reason).await;
-    Ok(Json(request.hide_foreign_org(rejected)?))
+    Ok(Json(request.of_named_agent(rejected)?))
 }
 
 impl OrgRequest {
