@@ -10,6 +10,7 @@ mod hierarchy;
 mod keys;
 mod operator;
 mod resources;
+mod schemathesis;
 mod stream;
 mod threads;
 mod webhooks;
