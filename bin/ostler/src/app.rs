@@ -22,12 +22,13 @@ use ostler_runtime::operations::reflection::SoulReflector;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::workflow::WorkflowRunner;
-use ostler_server::{Server, ServerDeps, ServerLimits, TableError, ThreadOptions};
+use ostler_server::{ConfigHost, Server, ServerDeps, ServerLimits, TableError, ThreadOptions};
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::commands::apply::Host;
 use crate::config::server_limits;
 use crate::installation::Installation;
 use crate::model_uses::ModelUseRecorder;
@@ -45,6 +46,7 @@ pub(crate) struct App {
     update_mode: UpdateMode,
     threads: ThreadOptions,
     limits: ServerLimits,
+    host: ConfigHost,
 }
 
 /// A task that answers for AI agents on the bus.
@@ -115,6 +117,7 @@ impl App {
             update_mode,
             threads,
             limits: server_limits(&installation.config).map_err(|(_, why)| anyhow::anyhow!(why))?,
+            host: ConfigHost(Arc::new(Host::new(installation)?)),
         })
     }
 
@@ -221,6 +224,7 @@ impl App {
             deltas,
             clock,
             threads,
+            host: self.host.clone(),
             public_url,
         })?;
         Ok(server.with_limits(self.limits.clone()))

@@ -11,6 +11,10 @@
 //! | [`session`] | sessions: reading, takeover, writing, handing back |
 //! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_outcome`], [`notice`] | what waits for a person |
 //! | [`hierarchy`] | issues, delegations and insights between business layers; proposals about agents |
+//! | [`org`], [`contact`], [`audit`] | organizations and members, contacts, the audit log |
+//! | [`run`], [`soul`] | runs with their harness, souls |
+//! | [`workflow`], [`refund`] | workflows, refunds |
+//! | [`inbox`] | what waits for a person in an agency and its clients |
 //! | [`credit`] | credit accounts and ledgers |
 //! | [`knowledge`] | knowledge documents |
 //! | [`thread`], [`thread_event`] | threads of the interactive harness and their events |
@@ -21,18 +25,26 @@
 
 pub mod account;
 pub mod approval;
+pub mod audit;
+pub mod contact;
 pub mod credit;
 pub mod dead_letter;
 pub mod escalation;
 pub mod event;
 pub mod hierarchy;
+pub mod inbox;
 pub mod knowledge;
 pub mod me;
 pub mod notice;
+pub mod org;
 pub mod page;
 pub mod problem;
+pub mod refund;
+pub mod run;
 pub mod service;
 pub mod session;
+pub mod soul;
 pub mod thread;
 pub mod thread_event;
 pub mod unknown_outcome;
+pub mod workflow;

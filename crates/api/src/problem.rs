@@ -82,6 +82,8 @@ codes! {
     /// A request with the same `Idempotency-Key` was started, and its outcome is
     /// not known.
     InProgress = "in_progress", 409, "The same request was begun before";
+    /// The change is based on an old version.
+    Changed = "changed", 412, "It was changed meanwhile";
     /// The body is too large.
     TooLarge = "too_large", 413, "The body is too large";
     /// The request was understood, but its values are not valid.

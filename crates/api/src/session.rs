@@ -85,6 +85,15 @@ pub struct Message {
     pub run: Option<RunId>,
 }
 
+/// A message of a session with its position.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionMessage {
+    /// The position, from 1.
+    pub seq: i64,
+    #[serde(flatten)]
+    pub message: Message,
+}
+
 /// Who wrote a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "role", rename_all = "snake_case")]

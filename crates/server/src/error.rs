@@ -106,6 +106,7 @@ impl From<OperationError> for ApiError {
             OperationError::NoRandomNumbers => return Self::internal(&error),
             OperationError::Forbidden { .. } => ProblemCode::Forbidden,
             OperationError::Busy => ProblemCode::Conflict,
+            OperationError::Changed => ProblemCode::Changed,
             OperationError::Workflow(
                 WorkflowRefused::NotWaiting { .. }
                 | WorkflowRefused::AlreadyAnswered(_)
@@ -126,6 +127,7 @@ impl From<OperationError> for ApiError {
             | OperationError::AlreadyApproved(_)
             | OperationError::AlreadyMember { .. }
             | OperationError::SlugTaken(_)
+            | OperationError::Exists(_)
             | OperationError::SameDocument { .. } => ProblemCode::Conflict,
             OperationError::RoleChange(_)
             | OperationError::NotPlatform

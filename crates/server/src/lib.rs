@@ -68,5 +68,5 @@ mod write_deadline;
 
 pub use openapi::document;
 pub use route::TableError;
-pub use server::{Server, ServerDeps, ServerLimits};
+pub use server::{ConfigHost, Server, ServerDeps, ServerLimits};
 pub use threads::{ThreadOptions, ThreadOwner};

@@ -18,6 +18,7 @@ use ostler_runtime::conversation::receive::InboundReceiver;
 use ostler_runtime::deltas::Deltas;
 use ostler_runtime::deps::Clock;
 use ostler_runtime::operations::Operations;
+use ostler_runtime::operations::world::ApplyHost;
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -102,8 +103,20 @@ pub struct ServerDeps {
     pub clock: Clock,
     /// Threads of the interactive harness.
     pub threads: ThreadOptions,
+    /// The machine, for changes of the configuration.
+    pub host: ConfigHost,
     /// The URL under which browsers reach the server, without a slash at its end.
     pub public_url: Option<String>,
+}
+
+/// The machine that changes of the configuration are made on.
+#[derive(Clone)]
+pub struct ConfigHost(pub Arc<dyn ApplyHost>);
+
+impl std::fmt::Debug for ConfigHost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ConfigHost")
+    }
 }
 
 /// An HTTP server. Cheap to clone.

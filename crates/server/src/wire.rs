@@ -82,7 +82,8 @@ pub fn detail(stored: &operations::SessionDetail) -> SessionDetail {
     }
 }
 
-fn message(stored: &ThreadMessage) -> Message {
+/// Returns a message.
+pub fn message(stored: &ThreadMessage) -> Message {
     let author = match &stored.author {
         MessageAuthor::Customer { name } => Author::Customer { name: name.clone() },
         MessageAuthor::Agent { id } => Author::Agent { agent: *id },
@@ -105,7 +106,8 @@ fn message(stored: &ThreadMessage) -> Message {
     }
 }
 
-fn run(stored: &RunRecord, messages: &[ThreadMessage]) -> Run {
+/// Returns a run; `messages` are those of its session.
+pub fn run(stored: &RunRecord, messages: &[ThreadMessage]) -> Run {
     let turns = stored.turns.iter().map(|turn| RunTurn {
         agent: turn.agent,
         business_layer: turn.harness.identity.business_layer,
@@ -127,16 +129,20 @@ fn run(stored: &RunRecord, messages: &[ThreadMessage]) -> Run {
     }
 }
 
+/// Returns the name of a decision.
+pub const fn decision(verdict: &GateDecision) -> &'static str {
+    match verdict {
+        GateDecision::Allow(_) => "allow",
+        GateDecision::Ask(_) => "ask",
+        GateDecision::Deny(_) => "deny",
+    }
+}
+
 fn tool_decision(stored: &GateRecord, call: CallRecord<'_>) -> ToolDecision {
     ToolDecision {
         call: stored.call.to_string(),
         tool: stored.tool.clone(),
-        decision: match stored.verdict {
-            GateDecision::Allow(_) => "allow",
-            GateDecision::Ask(_) => "ask",
-            GateDecision::Deny(_) => "deny",
-        }
-        .to_owned(),
+        decision: decision(&stored.verdict).to_owned(),
         verdict: stored.verdict.to_string(),
         arguments: call.arguments.cloned(),
         outcome: call.outcome.map(|outcome| CallOutcome {

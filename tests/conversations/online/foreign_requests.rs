@@ -179,7 +179,7 @@ async fn state(store: &Store, org: OrgId) -> String {
 }
 
 on_every_database!(s01_generated_requests_for_others_are_refused_and_audited);
-/// S01, A05: no key reaches anything of another org, by any route and in any role, except what
+/// S01, S14, A05: no key reaches anything of another org, by any route and in any role, except what
 /// an agency may do for its clients; each refusal is in the audit log of the key's org.
 async fn s01_generated_requests_for_others_are_refused_and_audited(store: Store) {
     let online = Online::with(Scenario::in_store(store, ECHO).await).await;

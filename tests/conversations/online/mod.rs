@@ -12,6 +12,8 @@ mod limits;
 mod log_in;
 mod matrix;
 mod operator;
+mod resources;
+mod schemathesis;
 mod sign_up;
 mod stream;
 mod threads;
@@ -34,7 +36,7 @@ use ostler_runtime::conversation::receive::team_chats::{
 use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::Clock;
 use ostler_server::rate_limits::RateRules;
-use ostler_server::{Server, ServerDeps, ServerLimits, ThreadOptions};
+use ostler_server::{ConfigHost, Server, ServerDeps, ServerLimits, ThreadOptions};
 use ostler_store::{NewApiKey, OrgBinding};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -162,6 +164,7 @@ impl Online {
             deltas,
             clock,
             threads,
+            host: ConfigHost(Arc::new(crate::support::TestHost)),
             public_url: None,
         })
         .unwrap()

@@ -80,7 +80,7 @@ impl Soul {
 }
 
 /// What created a version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SoulOrigin {
     /// The agent was created with it.
@@ -94,7 +94,7 @@ pub enum SoulOrigin {
 }
 
 /// One version of a soul. Versions are never changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SoulVersion {
     /// Its number, from 1.
     pub version: u32,

@@ -104,6 +104,24 @@ impl Actor {
         Ok(check(&position, action(relation))?)
     }
 
+    /// Returns those of the orgs that the actor may view.
+    pub(super) async fn visible(self, store: &Store, mut orgs: Vec<Org>) -> Result<Vec<Org>> {
+        let memberships = match self {
+            Self::Terminal => return Ok(orgs),
+            // They work in one org and list none.
+            Self::Chat(_) | Self::Agent { .. } => Vec::new(),
+            Self::User(id) => memberships_of(store, id).await?,
+            Self::Key { org, role, .. } => vec![Membership { org, role }],
+        };
+        orgs.retain(|org| {
+            let views = |one: &Membership| {
+                role_permits(one.role, relation(one.org, org), OrgPermission::View)
+            };
+            memberships.iter().any(views)
+        });
+        Ok(orgs)
+    }
+
     /// Returns the role by which the actor changes the people of an org. The operator at
     /// the machine counts as a platform admin.
     pub(super) async fn role_in(self, store: &Store, org: OrgId) -> Result<Role> {

@@ -150,6 +150,14 @@ impl Operations {
         Ok(orgs)
     }
 
+    /// Returns the orgs that an actor may view, by slug.
+    pub async fn visible_orgs(&self, actor: Actor) -> Result<Vec<Org>> {
+        let orgs = self.0.store.orgs().await?;
+        let mut visible = actor.visible(&self.0.store, orgs).await?;
+        visible.sort_by(|one, other| one.slug.cmp(&other.slug));
+        Ok(visible)
+    }
+
     /// Returns the id of an org that an actor may view. To others it does not exist.
     pub async fn find_org(&self, actor: Actor, slug: &str) -> Result<OrgId> {
         let unknown = || OperationError::NoOrg(slug.to_owned());

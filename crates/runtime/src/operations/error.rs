@@ -94,6 +94,11 @@ pub enum OperationError {
     Guardrail(#[from] GuardrailRefusal),
     #[error("there is an organization `{0}` already; choose another short name")]
     SlugTaken(String),
+    #[error("there is {0} already; choose another name, or change that one")]
+    Exists(String),
+    /// A change was based on an old version.
+    #[error("it was changed meanwhile; read it again and repeat your change")]
+    Changed,
     #[error("no organization `{0}` here")]
     NoOrg(String),
     #[error("only a person changes the setting `{0}`; see `ostler settings`")]

@@ -12,6 +12,7 @@ use ostler_store::OrgBinding;
 use ostler_world::{Address, Kind, Resource};
 use serde_json::{Map, Value, json};
 
+use super::resources::{as_changed, check_version};
 use super::world::{ApplyHost, LiveWorld};
 use super::{Actor, OperationError, OrgOperations, Result};
 
@@ -44,13 +45,25 @@ impl OrgOperations<'_> {
     /// Changes settings of a section and returns them all. The change is a JSON merge patch:
     /// what is absent stays, and `null` resets a setting to its default.
     pub async fn change_settings(&self, section: OrgSection, patch: &Value) -> Result<Value> {
+        self.change_settings_of(section, patch, None).await
+    }
+
+    /// Does the same, and fails if the section has another version than `expected`.
+    pub async fn change_settings_of(
+        &self,
+        section: OrgSection,
+        patch: &Value,
+        expected: Option<&str>,
+    ) -> Result<Value> {
         self.authorize(OrgPermission::Configure).await?;
         let names = patch.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
         if let (Actor::Agent { .. }, Some(name)) = (self.actor, owners_setting(names)) {
             return Err(OperationError::OwnersSetting(name.to_owned()));
         }
         let (live, address) = self.live_org().await?;
-        self.change_fields(live, address, &json!({section.field(): patch})).await?;
+        check_version(&value_of(&live, &address)[section.field()], expected)?;
+        let changed = self.change_fields(live, address, &json!({section.field(): patch})).await;
+        changed.map_err(|error| as_changed(error, expected))?;
         self.settings(section).await
     }
 
@@ -110,12 +123,12 @@ impl OrgOperations<'_> {
 }
 
 /// Returns the fields of a resource.
-fn value_of(live: &LiveWorld, address: &Address) -> Value {
+pub(super) fn value_of(live: &LiveWorld, address: &Address) -> Value {
     live.resources.get(address).map(|resource| resource.value().clone()).unwrap_or_default()
 }
 
 /// Applies a JSON merge patch (RFC 7396).
-fn merge(value: &mut Value, patch: &Value) {
+pub(super) fn merge(value: &mut Value, patch: &Value) {
     let Value::Object(fields) = patch else {
         *value = patch.clone();
         return;

@@ -76,6 +76,8 @@ fn generate(groups: &[Group]) -> Value {
     let key = "An API key, `osk_…`, as `ostler key create` prints it.";
     let visitor = "A visitor's token.";
     let repeat = "A request with the same key runs once; a repeat gets the same response.";
+    let version = "The `ETag` of the answer that the change is based on. If somebody else has \
+        changed it meanwhile, the answer is 412 and nothing is changed.";
     let responses = problems::components(&mut schemas);
     let mut document = json!({
         "openapi": "3.1.0",
@@ -94,7 +96,10 @@ fn generate(groups: &[Group]) -> Value {
                 "visitor": {"type": "http", "scheme": "bearer", "description": visitor},
             },
             "responses": responses,
-            "parameters": {"IdempotencyKey": {
+            "parameters": {"IfMatch": {
+                "name": "If-Match", "in": "header", "required": false,
+                "description": version, "schema": {"type": "string"},
+            }, "IdempotencyKey": {
                 "name": "Idempotency-Key", "in": "header", "required": false,
                 "description": repeat, "schema": {"type": "string", "minLength": 1, "maxLength": 128},
             }},

@@ -15,6 +15,9 @@ pub(super) fn operation(route: &Route, tag: &str, schemas: &mut Schemas) -> Valu
     if route.is_repeatable() {
         parameters.push(json!({"$ref": "#/components/parameters/IdempotencyKey"}));
     }
+    if route.operation.checks_version {
+        parameters.push(json!({"$ref": "#/components/parameters/IfMatch"}));
+    }
     if is_stream(route) {
         let about = "Id of the last event that was received; it takes precedence over `after`.";
         parameters.push(json!({"name": "Last-Event-ID", "in": "header", "required": false,
@@ -143,6 +146,11 @@ fn success(route: &Route, schemas: &mut Schemas) -> Value {
                 None => json!({"schema": {"type": "string"}}),
             };
             response["content"] = json!({*media_type: content});
+        }
+        if route.operation.has_version {
+            let about = "The version, for `If-Match` of a change.";
+            response["headers"] =
+                json!({"ETag": {"description": about, "schema": {"type": "string"}}});
         }
         responses[status.to_string()] = response;
     }

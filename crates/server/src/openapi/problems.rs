@@ -8,7 +8,7 @@ use crate::route::describe::schema_of;
 use crate::route::{Access, Route};
 
 /// The statuses of problems, with the names of their responses.
-const RESPONSES: [(u16, &str); 12] = [
+const RESPONSES: [(u16, &str); 13] = [
     (400, "BadRequest"),
     (401, "Unauthorized"),
     (402, "NoCredits"),
@@ -16,6 +16,7 @@ const RESPONSES: [(u16, &str); 12] = [
     (404, "NotFound"),
     (408, "TimedOut"),
     (409, "Conflict"),
+    (412, "Changed"),
     (413, "TooLarge"),
     (422, "Invalid"),
     (429, "TooMany"),
@@ -38,6 +39,7 @@ pub(super) fn statuses(route: &Route) -> Vec<u16> {
         403 => route.access != Access::Public,
         404 => route.path.contains('{'),
         409 | 422 => !matches!(route.access, Access::Public),
+        412 => route.operation.checks_version,
         413 => changes,
         429 => !matches!(route.access, Access::Public),
         _ => true,

@@ -2,17 +2,28 @@
 //! its result as a wire type.
 
 pub(crate) mod approvals;
+pub(crate) mod audit;
+pub(crate) mod contacts;
 pub(crate) mod credits;
 pub(crate) mod dead_letters;
 pub(crate) mod escalations;
 pub(crate) mod exchange;
+pub(crate) mod inbox;
 pub(crate) mod knowledge;
+pub(crate) mod list;
+pub(crate) mod members;
 pub(crate) mod notices;
 pub(crate) mod proposals;
+pub(crate) mod refunds;
+pub(crate) mod resources;
+pub(crate) mod runs;
 pub(crate) mod sessions;
 pub(crate) mod settings;
+pub(crate) mod souls;
+pub(crate) mod tagged;
 pub(crate) mod threads;
 pub(crate) mod unknown_outcomes;
+pub(crate) mod workflows;
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -22,6 +33,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use ostler_api::problem::ProblemCode;
 use ostler_domain::id::OrgId;
+use ostler_runtime::operations::world::ApplyHost;
 use ostler_runtime::operations::{OperationError, OrgOperations};
 use ostler_store::StoreError;
 
@@ -59,6 +71,11 @@ impl OrgRequest {
         public.unwrap_or_else(|| format!("http://{}", self.host))
     }
 
+    /// Returns the machine, for changes of the configuration.
+    fn host(&self) -> &dyn ApplyHost {
+        &*self.server.deps.host.0
+    }
+
     /// Converts the error of an operation. For an org that the caller may not see, a
     /// refusal looks as if the org did not exist.
     pub(crate) fn hide_foreign_org<T>(
@@ -71,6 +88,14 @@ impl OrgRequest {
             }
             other => other.into(),
         })
+    }
+
+    /// Does the same for an operation on an agent that a path names.
+    fn of_named_agent<T>(&self, result: std::result::Result<T, OperationError>) -> Result<T> {
+        match result {
+            Err(OperationError::NoAgent(_)) => Err(ApiError::not_found("agent")),
+            other => self.hide_foreign_org(other),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use axum::Json;
 use ostler_api::page::{Page, PageQuery};
 use ostler_api::session::{
     AssignRequest, AssignResponse, SendMessageRequest, Session, SessionDetail, SessionFilter,
-    TakeoverResult,
+    SessionMessage, TakeoverResult,
 };
 use ostler_domain::id::SessionId;
 use ostler_domain::message::MessagePart;
@@ -24,6 +24,13 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         get(View, "/sessions", "listSessions", "List sessions, newest first", list),
         get(View, "/sessions/{session}", "getSession", "Show a session with its messages", show),
+        get(
+            View,
+            "/sessions/{session}/messages",
+            "listSessionMessages",
+            "List the messages of a session, newest first",
+            messages,
+        ),
         post(
             Operate,
             "/sessions/{session}/take-over",
@@ -95,6 +102,21 @@ pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json
     Ok(Json(wire::detail(&request.hide_foreign_org(request.operations().session(id).await)?)))
 }
 
+pub(crate) async fn messages(
+    request: OrgRequest,
+    PathId(id): PathId,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> Result<Json<Page<SessionMessage>>> {
+    let id = request.session_id(&id).await?;
+    let limit = page.page_size();
+    let before: Option<i64> = body::parse_cursor(page.cursor.as_deref())?;
+    let found = request.operations().session_messages(id, before, limit).await;
+    let found = request.hide_foreign_org(found)?.into_iter();
+    let found = found.map(|(seq, one)| SessionMessage { seq, message: wire::message(&one) });
+    let next = |item: &SessionMessage| item.seq.to_string();
+    Ok(Json(Page::from_items(found.collect(), limit, next)))
+}
+
 pub(crate) async fn take_over(
     request: OrgRequest,
     PathId(id): PathId,
@@ -143,7 +165,7 @@ pub(crate) async fn assign(
 
 impl OrgRequest {
     /// Returns the session that a path names.
-    async fn session_id(&self, text: &str) -> Result<SessionId> {
+    pub(super) async fn session_id(&self, text: &str) -> Result<SessionId> {
         super::find_id(text, "session", async {
             let all = ostler_store::SessionFilter::All;
             let recent = self.operations().sessions(all, None, super::SEARCH_LIMIT).await;

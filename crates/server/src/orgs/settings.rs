@@ -1,11 +1,11 @@
 //! Routes for the settings of an org, and for what it pays for its client orgs.
 
-use axum::Json;
 use ostler_api::problem::ProblemCode;
 use ostler_runtime::operations::OrgSection;
 use serde_json::Value;
 
 use super::OrgRequest;
+use super::tagged::{IfMatch, Tagged};
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
 use crate::route::describe::schema_of;
@@ -49,38 +49,45 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-pub(crate) async fn show(request: OrgRequest) -> Result<Json<Value>> {
+pub(crate) async fn show(request: OrgRequest) -> Result<Tagged> {
     read(&request, OrgSection::Settings).await
 }
 
-pub(crate) async fn change(request: OrgRequest, patch: JsonBody<Value>) -> Result<Json<Value>> {
-    write(&request, OrgSection::Settings, patch).await
+pub(crate) async fn change(
+    request: OrgRequest,
+    based_on: IfMatch,
+    patch: JsonBody<Value>,
+) -> Result<Tagged> {
+    write(&request, OrgSection::Settings, &based_on, patch).await
 }
 
-pub(crate) async fn show_sharing(request: OrgRequest) -> Result<Json<Value>> {
+pub(crate) async fn show_sharing(request: OrgRequest) -> Result<Tagged> {
     read(&request, OrgSection::Sharing).await
 }
 
 pub(crate) async fn change_sharing(
     request: OrgRequest,
+    based_on: IfMatch,
     patch: JsonBody<Value>,
-) -> Result<Json<Value>> {
-    write(&request, OrgSection::Sharing, patch).await
+) -> Result<Tagged> {
+    write(&request, OrgSection::Sharing, &based_on, patch).await
 }
 
-async fn read(request: &OrgRequest, section: OrgSection) -> Result<Json<Value>> {
-    Ok(Json(request.hide_foreign_org(request.operations().settings(section).await)?))
+async fn read(request: &OrgRequest, section: OrgSection) -> Result<Tagged> {
+    Ok(Tagged(request.hide_foreign_org(request.operations().settings(section).await)?))
 }
 
 async fn write(
     request: &OrgRequest,
     section: OrgSection,
+    based_on: &IfMatch,
     JsonBody(patch): JsonBody<Value>,
-) -> Result<Json<Value>> {
+) -> Result<Tagged> {
     if !patch.is_object() {
         let detail = "a change of settings is an object, such as {\"team\": {\"max_handoffs\": 3}}";
         return Err(ApiError::new(ProblemCode::BadRequest, detail));
     }
-    let changed = request.operations().change_settings(section, &patch).await;
-    Ok(Json(request.hide_foreign_org(changed)?))
+    let changed =
+        request.operations().change_settings_of(section, &patch, based_on.version()).await;
+    Ok(Tagged(request.hide_foreign_org(changed)?))
 }

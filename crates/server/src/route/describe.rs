@@ -44,8 +44,10 @@ pub(crate) struct Operation {
     pub(crate) uses_caller: bool,
     /// Whether it works for a visitor of the web chat.
     pub(crate) uses_chat: bool,
-    /// Whether it reads headers, such as `Last-Event-ID`.
-    pub(crate) reads_headers: bool,
+    /// Whether its answer has the version of what it returns.
+    pub(crate) has_version: bool,
+    /// Whether a change can be based on a version.
+    pub(crate) checks_version: bool,
 }
 
 /// Returns the schema of a type.
@@ -95,9 +97,7 @@ impl Input for Extension<ClientAddress> {
 }
 
 impl Input for HeaderMap {
-    fn describe(operation: &mut Operation) {
-        operation.reads_headers = true;
-    }
+    fn describe(_: &mut Operation) {}
 }
 
 impl<T: JsonSchema> Input for JsonBody<T> {

@@ -76,7 +76,9 @@ impl Route {
 
     /// Sets the type of the response, for handlers that do not say it.
     pub(crate) fn returns(mut self, response: TypeSchema) -> Self {
-        self.operation.responses = vec![(200, Some(Content::json(response)))];
+        let responses = self.operation.responses.iter();
+        let status = responses.map(|(status, _)| *status).next().unwrap_or(200);
+        self.operation.responses = vec![(status, Some(Content::json(response)))];
         self
     }
 

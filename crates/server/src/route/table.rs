@@ -10,9 +10,38 @@ pub(crate) fn groups() -> Vec<Group> {
     let group = |name, about, routes| Group { name, about, routes };
     vec![
         group("Account", "Log-in, and the caller's own account.", account::routes()),
-        group("Members", "Log-ins of an organization's members.", account::member_routes()),
+        group("Organizations", "Organizations, their fields and their clients.", {
+            let mut routes = orgs::list::routes();
+            routes.extend(orgs::resources::org_routes());
+            routes
+        }),
+        group("Members", "The people of an organization, and their log-ins.", {
+            let mut routes = orgs::members::routes();
+            routes.extend(account::member_routes());
+            routes
+        }),
+        group("Agents", "Agents, their souls and prompts.", {
+            let mut routes = orgs::resources::agent_routes();
+            routes.extend(orgs::souls::routes());
+            routes
+        }),
+        group("Channels", "Channels on which customers write.", orgs::resources::channel_routes()),
+        group("Integrations", "Services that tools use.", orgs::resources::integration_routes()),
+        group("Tools", "HTTP tools and MCP servers of an organization.", {
+            let mut routes = orgs::resources::tool_routes();
+            routes.extend(orgs::resources::mcp_server_routes());
+            routes
+        }),
+        group(
+            "Runs",
+            "How messages were answered, and what agents may call.",
+            orgs::runs::routes(),
+        ),
+        group("Contacts", "The people that an organization knows.", orgs::contacts::routes()),
+        group("Audit", "Every change, and who made it.", orgs::audit::routes()),
         group("Events", "What happens in an organization, as it happens.", events::routes()),
         group("Sessions", "Conversations: read, take over, hand back.", orgs::sessions::routes()),
+        group("Inbox", "What waits for people of an agency.", orgs::inbox::routes()),
         group("Escalations", "Conversations that wait for a person.", orgs::escalations::routes()),
         group("Approvals", "Tool calls that wait for a person.", orgs::approvals::routes()),
         group(
@@ -25,6 +54,8 @@ pub(crate) fn groups() -> Vec<Group> {
             "Tool calls that may or may not have taken effect.",
             orgs::unknown_outcomes::routes(),
         ),
+        group("Refunds", "Refunds that people pay or refuse.", orgs::refunds::routes()),
+        group("Workflows", "Durable graphs of steps.", orgs::workflows::routes()),
         group("Notices", "Notices to the owner.", orgs::notices::routes()),
         group("Credits", "The credit account and its ledger.", orgs::credits::routes()),
         group("Knowledge", "Documents that agents search.", orgs::knowledge::routes()),

@@ -24,7 +24,28 @@ const LAST: Sql = sql!(
      ORDER BY seq DESC LIMIT ?3"
 );
 
+const BEFORE: Sql = sql!(
+    "SELECT seq, id, data FROM messages WHERE org = ?1 AND thread = ?2 AND seq < ?3
+     ORDER BY seq DESC LIMIT ?4"
+);
+
 impl OrgStore<'_> {
+    /// Returns a page of the messages of a thread, newest first. `before` is the position of
+    /// the last one of the page before.
+    pub fn messages_before(
+        &self,
+        thread: ThreadId,
+        before: Option<i64>,
+        limit: u32,
+    ) -> StoreFuture<Vec<StoredMessage>> {
+        let org = self.org;
+        self.read(move |tx| {
+            let before = before.unwrap_or(i64::MAX);
+            let values = [org.into(), thread.into(), before.into(), limit.into()];
+            tx.query(&BEFORE, &values)?.iter().map(message).collect()
+        })
+    }
+
     /// Returns the last messages of a thread, oldest first.
     pub fn last_messages(&self, thread: ThreadId, limit: u32) -> StoreFuture<Vec<StoredMessage>> {
         let org = self.org;

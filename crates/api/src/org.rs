@@ -1,0 +1,77 @@
+//! Organizations and their members.
+
+use ostler_domain::id::{OrgId, UserId};
+use ostler_domain::org::plan::LicencePlan;
+use ostler_domain::org::role::Role;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An organization that the caller may view.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OrgSummary {
+    pub id: OrgId,
+    pub slug: String,
+    pub name: String,
+    /// The agency that it is a client of.
+    pub parent: Option<OrgId>,
+    /// Whether it runs the installation.
+    pub platform: bool,
+    pub plan: LicencePlan,
+    pub time_zone: String,
+    pub archived: bool,
+}
+
+/// Body of `POST clients`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewClientRequest {
+    /// The name in commands and addresses.
+    pub slug: String,
+    /// The name on screens and in prompts.
+    pub name: String,
+    /// The IANA name of its time zone, such as `Europe/Berlin`.
+    pub time_zone: String,
+    /// The e-mail addresses of its owners.
+    #[serde(default)]
+    pub owners: Vec<String>,
+    /// Whether it gets a coordinator.
+    #[serde(default)]
+    pub coordinator: bool,
+}
+
+/// A client that was created, or that existed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CreatedClient {
+    pub org: OrgSummary,
+    /// Whether it existed before, and at most missing parts were added.
+    pub existed: bool,
+    /// Why it has its project manager only; a repeat adds the rest.
+    pub missing: Option<String>,
+}
+
+/// A member of an organization.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Member {
+    pub user: UserId,
+    pub name: String,
+    pub email: String,
+    pub role: Role,
+}
+
+/// Body of `POST members`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewMemberRequest {
+    pub email: String,
+    /// The name of a new account; the e-mail address without one.
+    #[serde(default)]
+    pub name: Option<String>,
+    pub role: Role,
+}
+
+/// Body of `PATCH members/MEMBER`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoleChange {
+    pub role: Role,
+}

@@ -1,0 +1,97 @@
+//! Workflows: started, followed, answered and cancelled.
+
+use ostler_domain::id::{EventId, WorkflowId};
+use ostler_domain::time::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A workflow in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Workflow {
+    pub id: WorkflowId,
+    pub name: String,
+    pub status: String,
+    /// Number of finished steps.
+    pub finished_steps: usize,
+    pub steps: usize,
+    /// Tasks that wait for people or events: `STEP`, `STEP/ITEM` or `STEP!undo`.
+    pub waiting_tasks: Vec<String>,
+    /// Why it failed or was cancelled.
+    pub reason: Option<String>,
+    /// In credits.
+    pub spent: u64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// A workflow with its tasks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkflowDetail {
+    pub workflow: Workflow,
+    /// In the order of the definition.
+    pub tasks: Vec<WorkflowTask>,
+}
+
+/// A task of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkflowTask {
+    /// `STEP`, `STEP/ITEM` or `STEP!undo`.
+    pub task: String,
+    /// For example `running`, `waits` or `done`.
+    pub state: String,
+    /// Why it failed.
+    pub reason: Option<String>,
+    pub result: Option<String>,
+    /// The questions that wait for an answer.
+    pub questions: Vec<Value>,
+    /// Decisions about tool calls, and charges.
+    pub record: Option<Value>,
+}
+
+/// Body of `POST workflows`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StartWorkflowRequest {
+    /// The definition, with the fields of a workflow file.
+    pub definition: Value,
+    /// An object with the inputs that the definition names.
+    #[serde(default)]
+    pub input: Option<Value>,
+}
+
+/// Response to `POST workflows`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StartedWorkflow {
+    pub id: WorkflowId,
+}
+
+/// Body of `POST workflows/WORKFLOW/answers`: what a person says to a task that waits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum TaskAnswer {
+    /// Answers a question, or records the outcome of a call whose outcome is unknown.
+    Text { task: String, text: String },
+    /// Approves a call or a plan.
+    Approve {
+        task: String,
+        /// Replaces the arguments of the call.
+        #[serde(default)]
+        arguments: Option<Value>,
+    },
+    /// Rejects a call, a plan or a question.
+    Reject { task: String, reason: String },
+}
+
+/// Body of `POST workflow-events`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PublishEventRequest {
+    /// A repeat with the same id changes nothing.
+    #[serde(default)]
+    pub id: Option<EventId>,
+    /// The name that steps wait for.
+    pub name: String,
+    #[serde(default)]
+    pub payload: Option<Value>,
+}

@@ -1,0 +1,44 @@
+//! Runs: the records of answering, with what each agent's harness was.
+
+use ostler_domain::id::{RunId, SessionId};
+use ostler_domain::org::permission::OrgPermission;
+
+use super::sessions::decode_each;
+use super::{OrgOperations, Result};
+use crate::records::decode;
+use crate::records::message::ThreadMessage;
+use crate::records::run::RunRecord;
+use crate::records::session::Session;
+
+/// How many messages of a session are searched for the calls of a run.
+const MAX_MESSAGES: u32 = 1000;
+
+impl OrgOperations<'_> {
+    /// Returns a run, and the messages of its session, which hold its calls.
+    pub async fn run(&self, id: RunId) -> Result<(RunRecord, Vec<ThreadMessage>)> {
+        let store = self.authorize(OrgPermission::View).await?;
+        let run: RunRecord = decode("run", &store.run(id).await?.data)?;
+        let session: Session = decode("session", &store.session(run.session).await?.data)?;
+        let messages = store.last_messages(session.thread, MAX_MESSAGES).await?;
+        let messages = decode_each("message", messages.iter().map(|one| one.data.as_str()))?;
+        Ok((run, messages))
+    }
+
+    /// Returns a page of a session's messages with their positions, newest first. `before` is
+    /// the last one of the page before.
+    pub async fn session_messages(
+        &self,
+        id: SessionId,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<(i64, ThreadMessage)>> {
+        let store = self.authorize(OrgPermission::View).await?;
+        let session: Session = decode("session", &store.session(id).await?.data)?;
+        let page = store.messages_before(session.thread, before, limit).await?;
+        let mut messages = Vec::with_capacity(page.len());
+        for one in &page {
+            messages.push((one.seq, decode("message", &one.data)?));
+        }
+        Ok(messages)
+    }
+}

@@ -1,0 +1,118 @@
+//! Routes for contacts. A contact may be named by id, identifier on a channel or name.
+
+use axum::Json;
+use axum::http::StatusCode;
+use ostler_api::contact::{
+    ContactDetail, ContactEntry, ContactIdentifier, MergeRequest, MergedContact,
+};
+use ostler_api::page::{MAX_LIMIT, Page};
+use ostler_domain::org::permission::OrgPermission::{Configure, Operate, View};
+use ostler_runtime::operations::{ContactSummary, Person};
+use ostler_store::{MergeCounts, StoredContact};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{OrgRequest, PathId};
+use crate::body::{JsonBody, QueryParams};
+use crate::error::{ApiError, Result};
+use crate::route::{Route, delete, get, post};
+use crate::wire;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        get(View, "/contacts", "listContacts", "List contacts, oldest first", list),
+        get(
+            View,
+            "/contacts/{contact}",
+            "getContact",
+            "Show a contact with its identifiers and conversations",
+            show,
+        ),
+        post(
+            Operate,
+            "/contacts/{contact}/merge",
+            "mergeContacts",
+            "Merge another contact into this one",
+            merge,
+        )
+        .example(json!({"other": "rosa@example.com"})),
+        delete(
+            Configure,
+            "/contacts/{contact}",
+            "deleteContact",
+            "Delete everything that is stored about a contact",
+            erase,
+        ),
+    ]
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ContactsQuery {
+    /// Lists contacts with this text in their name, e-mail address, number or tags.
+    search: Option<String>,
+    limit: Option<u32>,
+}
+
+/// Lists contacts. Searching looks at each of them, so there is no cursor: search for more
+/// exact words instead.
+async fn list(
+    request: OrgRequest,
+    QueryParams(query): QueryParams<ContactsQuery>,
+) -> Result<Json<Page<ContactEntry>>> {
+    let limit = query.limit.unwrap_or(MAX_LIMIT).clamp(1, MAX_LIMIT) as usize;
+    let found = request.operations().contacts(query.search.as_deref(), limit).await;
+    let found = request.hide_foreign_org(found)?;
+    Ok(Json(Page { items: found.into_iter().map(entry).collect(), next: None }))
+}
+
+async fn show(request: OrgRequest, PathId(name): PathId) -> Result<Json<ContactDetail>> {
+    let stored = request.find_contact(&name).await?;
+    let operations = request.operations();
+    let summary = request.hide_foreign_org(operations.contact_summary(stored).await)?;
+    let ContactSummary { contact, identifiers } = summary;
+    let sessions = operations.interactions(contact.clone()).await;
+    let sessions = request.hide_foreign_org(sessions)?;
+    let identifiers = identifiers.into_iter();
+    Ok(Json(ContactDetail {
+        contact: entry(contact),
+        identifiers: identifiers
+            .map(|(channel, identifier)| ContactIdentifier { channel, identifier })
+            .collect(),
+        sessions: sessions.iter().map(wire::session).collect(),
+    }))
+}
+
+async fn merge(
+    request: OrgRequest,
+    PathId(name): PathId,
+    JsonBody(body): JsonBody<MergeRequest>,
+) -> Result<Json<MergedContact>> {
+    let kept = request.find_contact(&name).await?;
+    let other = request.find_contact(&body.other).await?;
+    let merged = request.operations().merge_contacts(&kept, &other).await;
+    let (contact, counts) = request.hide_foreign_org(merged)?;
+    let MergeCounts { identifiers, conversations, records } = counts;
+    Ok(Json(MergedContact { contact, identifiers, conversations, records }))
+}
+
+async fn erase(request: OrgRequest, PathId(name): PathId) -> Result<StatusCode> {
+    let stored = request.find_contact(&name).await?;
+    request.hide_foreign_org(request.operations().delete_contact(stored.contact.id).await)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+impl OrgRequest {
+    /// Returns the contact that a path names.
+    async fn find_contact(&self, name: &str) -> Result<StoredContact> {
+        match self.hide_foreign_org(self.operations().find_person(name).await)? {
+            Person::Contact(stored) => Ok(stored),
+            Person::Visitor(_) => Err(ApiError::not_found("contact")),
+        }
+    }
+}
+
+fn entry(stored: StoredContact) -> ContactEntry {
+    let StoredContact { contact, created_at, updated_at, .. } = stored;
+    ContactEntry { contact, created_at, updated_at }
+}

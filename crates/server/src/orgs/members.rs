@@ -1,0 +1,71 @@
+//! Routes for the members of an org. A member may be named by e-mail address, id, name or
+//! first name.
+
+use axum::Json;
+use axum::http::StatusCode;
+use ostler_api::org::{Member, NewMemberRequest, RoleChange};
+use ostler_api::page::Page;
+use ostler_domain::org::permission::OrgPermission::{ManagePeople, View};
+use ostler_runtime::operations::NewMember;
+use serde_json::json;
+
+use super::{OrgRequest, PathId};
+use crate::body::JsonBody;
+use crate::error::Result;
+use crate::route::{Route, delete, get, patch, post};
+
+pub(crate) fn routes() -> Vec<Route> {
+    let new = json!({"email": "rosa@example.com", "name": "Rosa", "role": "operator"});
+    vec![
+        get(View, "/members", "listMembers", "List members with their roles", list),
+        post(ManagePeople, "/members", "addMember", "Add a member", add).example(new),
+        patch(
+            ManagePeople,
+            "/members/{member}",
+            "changeMemberRole",
+            "Change the role of a member",
+            change_role,
+        )
+        .example(json!({"role": "admin"})),
+        delete(
+            ManagePeople,
+            "/members/{member}",
+            "removeMember",
+            "Remove a member, or withdraw an invitation by its e-mail address",
+            remove,
+        ),
+    ]
+}
+
+async fn list(request: OrgRequest) -> Result<Json<Page<Member>>> {
+    let members = request.hide_foreign_org(request.operations().members().await)?;
+    Ok(Json(Page { items: members.into_iter().map(wire).collect(), next: None }))
+}
+
+async fn add(
+    request: OrgRequest,
+    JsonBody(body): JsonBody<NewMemberRequest>,
+) -> Result<(StatusCode, Json<Member>)> {
+    let NewMemberRequest { email, name, role } = body;
+    let added = request.operations().add_member(NewMember { email, name, role }).await;
+    Ok((StatusCode::CREATED, Json(wire(request.hide_foreign_org(added)?))))
+}
+
+async fn change_role(
+    request: OrgRequest,
+    PathId(member): PathId,
+    JsonBody(RoleChange { role }): JsonBody<RoleChange>,
+) -> Result<Json<Member>> {
+    let changed = request.operations().set_role(&member, role).await;
+    Ok(Json(wire(request.hide_foreign_org(changed)?)))
+}
+
+async fn remove(request: OrgRequest, PathId(member): PathId) -> Result<StatusCode> {
+    request.hide_foreign_org(request.operations().remove_member(&member).await)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn wire(stored: ostler_store::Member) -> Member {
+    let ostler_store::Member { user, role } = stored;
+    Member { user: user.id, name: user.name, email: user.email, role }
+}

@@ -1,0 +1,58 @@
+//! Routes for the souls of agents. A soul is changed with its agent.
+
+use axum::Json;
+use ostler_api::soul::{PromptPreview, RollbackRequest, SoulVersions};
+use ostler_domain::org::permission::OrgPermission::{Configure, View};
+use ostler_domain::soul::SoulVersion;
+use serde_json::json;
+
+use super::{OrgRequest, PathId};
+use crate::body::JsonBody;
+use crate::error::Result;
+use crate::route::{Route, get, post};
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        get(
+            View,
+            "/agents/{agent}/soul/versions",
+            "listSoulVersions",
+            "List the versions of an agent's soul, from 1",
+            versions,
+        ),
+        post(
+            Configure,
+            "/agents/{agent}/soul/rollback",
+            "rollBackSoul",
+            "Restore an earlier version as a new one",
+            roll_back,
+        )
+        .example(json!({"version": 1})),
+        get(
+            View,
+            "/agents/{agent}/prompt",
+            "previewPrompt",
+            "Show the system prompt of an agent in a new conversation",
+            prompt,
+        ),
+    ]
+}
+
+async fn versions(request: OrgRequest, PathId(agent): PathId) -> Result<Json<SoulVersions>> {
+    let items = request.of_named_agent(request.operations().soul_versions(&agent).await)?;
+    Ok(Json(SoulVersions { items }))
+}
+
+async fn roll_back(
+    request: OrgRequest,
+    PathId(agent): PathId,
+    JsonBody(body): JsonBody<RollbackRequest>,
+) -> Result<Json<SoulVersion>> {
+    let restored = request.operations().roll_back_soul(&agent, body.version).await;
+    Ok(Json(request.of_named_agent(restored)?))
+}
+
+async fn prompt(request: OrgRequest, PathId(agent): PathId) -> Result<Json<PromptPreview>> {
+    let prompt = request.operations().preview_prompt(&agent, None).await;
+    Ok(Json(PromptPreview { prompt: request.of_named_agent(prompt)? }))
+}

@@ -1,0 +1,257 @@
+//! Configuration, people, contacts, runs and the audit log over HTTP.
+
+use ostler_domain::id::OrgId;
+use ostler_domain::org::OrgPlace;
+use ostler_domain::org::plan::LicencePlan;
+use ostler_domain::org::role::Role;
+use serde_json::{Value, json};
+
+use super::{KEY, Online, key};
+use crate::support::{ECHO, ORG, Scenario, org};
+
+const OWNER_KEY: &str = "osk_the-owner-of-bella-pizza-by-a-program";
+const AGENCY_KEY: &str = "osk_the-owner-of-the-agency-by-a-program-1";
+const PLATFORM: OrgId = OrgId::from_u128(0x9a7);
+const AGENCY: OrgId = OrgId::from_u128(0xa6e);
+
+/// An answer: its status, version and body.
+struct Answer {
+    status: u16,
+    version: Option<String>,
+    body: Value,
+}
+
+async fn online() -> Online {
+    let online = Online::with(Scenario::new(ECHO).await).await;
+    key(&online.scenario, ORG, 2, OWNER_KEY, Role::Owner).await;
+    let platform = org(PLATFORM, "platform", OrgPlace::Platform, LicencePlan::Enterprise);
+    online.scenario.store.create_org(platform).await.unwrap();
+    online
+}
+
+async fn send(
+    online: &Online,
+    (method, path): (&str, &str),
+    body: Value,
+    based_on: Option<&str>,
+) -> Answer {
+    let url = online.url(&format!("/v1/orgs/{ORG}{path}"));
+    let request = online.http.request(method.parse().unwrap(), url).bearer_auth(OWNER_KEY);
+    let request = if body.is_null() { request } else { request.json(&body) };
+    let request = match based_on {
+        Some(version) => request.header("if-match", version),
+        None => request,
+    };
+    let answer = request.send().await.unwrap();
+    let status = answer.status().as_u16();
+    let version = answer.headers().get("etag").map(|tag| tag.to_str().unwrap().to_owned());
+    let text = answer.text().await.unwrap();
+    let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+    Answer { status, version, body }
+}
+
+async fn read(online: &Online, path: &str) -> Value {
+    let answer = send(online, ("GET", path), Value::Null, None).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+    answer.body
+}
+
+/// K02, O09, O10: agents and their souls are created, read and changed over HTTP as in a world
+/// file.
+#[tokio::test(flavor = "multi_thread")]
+async fn k02_agents_are_created_and_changed_over_http() {
+    let online = online().await;
+    let new = json!({"slug": "sofia", "name": "Sofia", "subtype": "customer_service",
+        "autonomy": "semi_autonomous", "soul": {"personality": "Calm."}});
+    let made = send(&online, ("POST", "/agents"), new.clone(), None).await;
+    assert_eq!((made.status, made.body["org"].as_str()), (201, Some("bella")), "{}", made.body);
+    let again = send(&online, ("POST", "/agents"), new, None).await;
+    assert_eq!((again.status, again.body["code"].as_str()), (409, Some("conflict")));
+    let change = json!({"autonomy": "supervised", "soul": {"personality": "Lively."}});
+    let changed = send(&online, ("PATCH", "/agents/sofia"), change, None).await;
+    assert_eq!(changed.body["autonomy"], "supervised", "{}", changed.body);
+    assert_eq!(read(&online, "/agents/sofia").await, changed.body);
+    let listed = read(&online, "/agents").await;
+    let slugs: Vec<&str> =
+        listed["items"].as_array().unwrap().iter().filter_map(|one| one["slug"].as_str()).collect();
+    assert!(slugs.contains(&"sofia") && slugs.contains(&"gia"), "{slugs:?}");
+    let versions = read(&online, "/agents/sofia/soul/versions").await;
+    assert_eq!(versions["items"].as_array().unwrap().len(), 2, "{versions}");
+    let body = json!({"version": 1});
+    let back = send(&online, ("POST", "/agents/sofia/soul/rollback"), body, None).await;
+    assert_eq!(back.body["soul"]["personality"], "Calm.", "{}", back.body);
+    let prompt = read(&online, "/agents/sofia/prompt").await;
+    assert!(prompt["prompt"].as_str().unwrap().contains("Calm."));
+    let tools = read(&online, "/agents/sofia/tools").await;
+    assert!(tools["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "{tools}");
+    let renamed = send(&online, ("PATCH", "/agents/sofia"), json!({"slug": "sofie"}), None).await;
+    assert_eq!(renamed.status, 422, "{}", renamed.body);
+    let unknown = send(&online, ("GET", "/agents/nobody"), Value::Null, None).await;
+    assert_eq!(unknown.status, 404);
+    let audit = read(&online, "/audit?action=create_agent").await;
+    assert_eq!(audit["items"][0]["actor"], "key test", "{audit}");
+}
+
+/// K09: a change that is based on an old version is refused, and changes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn k09_a_lost_update_is_refused() {
+    let online = online().await;
+    let changes = [
+        ("", json!({"time_zone": "Europe/Paris"}), json!({"time_zone": "Europe/Berlin"})),
+        ("/agents/gia", json!({"name": "Gia A"}), json!({"name": "Gia B"})),
+        ("/settings", json!({"team": {"max_handoffs": 3}}), json!({"team": {"max_handoffs": 4}})),
+        ("/sharing", json!({"notice_percent": 70}), json!({"notice_percent": 60})),
+    ];
+    for (path, first, second) in changes {
+        let before = send(&online, ("GET", path), Value::Null, None).await;
+        let old = before.version.expect("a version");
+        let changed = send(&online, ("PATCH", path), first.clone(), Some(&old)).await;
+        assert_eq!(changed.status, 200, "{path}: {}", changed.body);
+        assert_ne!(changed.version.as_deref(), Some(old.as_str()), "{path}");
+        let lost = send(&online, ("PATCH", path), second.clone(), Some(&old)).await;
+        assert_eq!((lost.status, lost.body["code"].as_str()), (412, Some("changed")), "{path}");
+        let now = send(&online, ("GET", path), Value::Null, None).await;
+        assert_eq!((now.body, &now.version), (changed.body, &changed.version), "{path}");
+        let renewed = send(&online, ("PATCH", path), second, now.version.as_deref()).await;
+        assert_eq!(renewed.status, 200, "{path}: {}", renewed.body);
+        let any = send(&online, ("PATCH", path), first, Some("*")).await;
+        assert_eq!(any.status, 200, "{path}: {}", any.body);
+    }
+    let bad = send(&online, ("PATCH", "/settings"), json!({}), Some("no-quotes")).await;
+    assert_eq!((bad.status, bad.body["code"].as_str()), (400, Some("bad_request")));
+}
+
+/// K02, O13, O15: members and the audit log over HTTP.
+#[tokio::test(flavor = "multi_thread")]
+async fn k02_members_are_managed_over_http() {
+    let online = online().await;
+    let new = json!({"email": "rosa@example.com", "name": "Rosa", "role": "operator"});
+    let added = send(&online, ("POST", "/members"), new, None).await;
+    assert_eq!((added.status, added.body["role"].as_str()), (201, Some("operator")));
+    let role = json!({"role": "admin"});
+    let changed = send(&online, ("PATCH", "/members/rosa@example.com"), role, None).await;
+    assert_eq!(changed.body["role"], "admin", "{}", changed.body);
+    let members = read(&online, "/members").await;
+    assert_eq!(members["items"][0]["email"], "rosa@example.com", "{members}");
+    let removed = send(&online, ("DELETE", "/members/Rosa"), Value::Null, None).await;
+    assert_eq!(removed.status, 204, "{}", removed.body);
+    let audit = read(&online, "/audit?object=rosa@example.com&limit=2").await;
+    assert_eq!(audit["items"].as_array().unwrap().len(), 0, "the person is no member any more");
+    let audit = read(&online, "/audit?limit=1").await;
+    let next = audit["next"].as_str().unwrap().to_owned();
+    assert_eq!(audit["items"][0]["action"], "remove_member", "{audit}");
+    let audit = read(&online, &format!("/audit?limit=1&cursor={next}")).await;
+    assert_eq!(audit["items"][0]["action"], "set_member_role", "{audit}");
+    assert_eq!(read(&online, "/audit?actor=nobody").await["items"], json!([]));
+}
+
+/// K02: sessions are read page by page, runs with their harness, and tools with the reason why
+/// an agent has them.
+#[tokio::test(flavor = "multi_thread")]
+async fn k02_runs_and_messages_are_read_over_http() {
+    let online = online().await;
+    online.scenario.write("rosa", "hello").await;
+    let session = loop {
+        let sessions = read(&online, "/sessions").await;
+        if let Some(found) = sessions["items"].as_array().unwrap().first()
+            && found["messages"].as_u64().is_some_and(|count| count >= 2)
+        {
+            break found["id"].as_str().unwrap().to_owned();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    let path = format!("/sessions/{session}/messages?limit=1");
+    let newest = read(&online, &path).await;
+    assert_eq!(newest["items"][0]["author"]["role"], "agent", "{newest}");
+    let next = newest["next"].as_str().unwrap();
+    let older = read(&online, &format!("{path}&cursor={next}")).await;
+    assert_eq!(older["items"][0]["author"]["role"], "customer", "{older}");
+    assert_eq!(older["items"][0]["text"], "hello");
+    let run = newest["items"][0]["run"].as_str().unwrap();
+    let shown = read(&online, &format!("/runs/{run}")).await;
+    assert_eq!(shown["session"], session.as_str());
+    assert!(shown["steps"].as_array().unwrap().len() > 5, "{shown}");
+    let harness = read(&online, &format!("/runs/{run}/harness")).await;
+    assert!(harness["turns"][0]["harness"]["identity"].is_object(), "{harness}");
+    let tools = read(&online, &format!("/sessions/{session}/tools?agent=gia")).await;
+    assert_eq!(tools["session"], session.as_str());
+    assert!(tools["tools"][0]["why"].is_string(), "{tools}");
+}
+
+/// K02, O30: workflows are started, answered and cancelled over HTTP.
+#[tokio::test(flavor = "multi_thread")]
+async fn k02_workflows_are_started_and_answered_over_http() {
+    let online = online().await;
+    let definition = json!({"name": "ask", "step": [{"id": "size", "ask": "How large?"}]});
+    let body = json!({"definition": definition});
+    let started = send(&online, ("POST", "/workflows"), body, None).await;
+    assert_eq!(started.status, 201, "{}", started.body);
+    let id = started.body["id"].as_str().unwrap();
+    let shown = read(&online, &format!("/workflows/{id}")).await;
+    assert_eq!(shown["tasks"][0]["task"], "size", "{shown}");
+    let early = json!({"type": "text", "task": "other", "text": "Large"});
+    let early = send(&online, ("POST", &format!("/workflows/{id}/answers")), early, None).await;
+    assert_eq!((early.status, early.body["code"].as_str()), (409, Some("not_now")));
+    let path = format!("/workflows/{id}/cancel");
+    let cancelled = send(&online, ("POST", &path), Value::Null, None).await;
+    assert_eq!(cancelled.status, 204, "{}", cancelled.body);
+    let listed = read(&online, "/workflows").await;
+    assert_eq!(listed["items"][0]["id"], id, "{listed}");
+    let bad = json!({"definition": {"name": "ask", "step": []}});
+    let bad = send(&online, ("POST", "/workflows"), bad, None).await;
+    assert_eq!(bad.status, 422, "{}", bad.body);
+    assert_eq!(read(&online, "/refunds").await["items"], json!([]));
+}
+
+/// K02: the inbox of an agency has what waits in its clients.
+#[tokio::test(flavor = "multi_thread")]
+async fn k02_the_inbox_has_what_waits_in_clients() {
+    let online = online().await;
+    online.scenario.write("rosa", "Can I talk to a human please?").await;
+    let entry = loop {
+        let inbox = read(&online, "/inbox?holder=nobody").await;
+        if let Some(found) = inbox["items"].as_array().unwrap().first() {
+            break found.clone();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    assert_eq!((&entry["org_slug"], &entry["holder"]), (&json!("bella"), &Value::Null), "{entry}");
+    assert!(entry["last_message"]["text"].is_string(), "{entry}");
+    let session = entry["session"]["id"].as_str().unwrap();
+    let path = format!("/sessions/{session}/take-over");
+    assert_eq!(send(&online, ("POST", &path), Value::Null, None).await.status, 200);
+    let held = read(&online, "/inbox?holder=me&channel=webchat").await;
+    assert_eq!(held["items"].as_array().unwrap().len(), 1, "{held}");
+    for query in ["holder=nobody", "channel=email", "client=other", "urgency=low"] {
+        let none = read(&online, &format!("/inbox?{query}")).await;
+        assert_eq!(none["items"], json!([]), "{query}");
+    }
+}
+
+/// K02, O08: an agency lists what it may view, and creates a client.
+#[tokio::test(flavor = "multi_thread")]
+async fn k02_an_agency_creates_and_lists_clients_over_http() {
+    let online = online().await;
+    let mut agency = org(AGENCY, "agency", OrgPlace::TopLevel, LicencePlan::Agency);
+    agency.sub_orgs_enabled = true;
+    online.scenario.store.create_org(agency).await.unwrap();
+    key(&online.scenario, AGENCY, 3, AGENCY_KEY, Role::Owner).await;
+    let client = json!({"slug": "trattoria", "name": "Trattoria", "time_zone": "Europe/Rome",
+        "owners": ["rosa@example.com"]});
+    let url = online.url("/v1/orgs/agency/clients");
+    let request = online.http.post(url).bearer_auth(AGENCY_KEY).json(&client);
+    let answer = request.send().await.unwrap();
+    let (status, made): (_, Value) = (answer.status(), answer.json().await.unwrap());
+    assert_eq!(status, 201, "{made}");
+    assert_eq!((&made["org"]["slug"], &made["existed"]), (&json!("trattoria"), &json!(false)));
+    let orgs = |secret: &'static str| {
+        let request = online.http.get(online.url("/v1/orgs")).bearer_auth(secret);
+        async move {
+            let listed: Value = request.send().await.unwrap().json().await.unwrap();
+            let items = listed["items"].as_array().unwrap().clone();
+            items.iter().map(|one| one["slug"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(orgs(AGENCY_KEY).await, ["agency", "trattoria"]);
+    assert_eq!(orgs(KEY).await, ["bella"]);
+}
