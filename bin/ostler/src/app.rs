@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use ostler_bus::{BusConnection, RabbitOptions};
 use ostler_channels::secret::ChannelSecret;
 use ostler_channels::{Channels, HttpLimits, NetworkAccess};
+use ostler_engine::secret::read as read_secret;
 use ostler_models::catalogue::{Catalogue, SharedCatalogue};
 use ostler_runtime::agents::AgentRuntimes;
 use ostler_runtime::bus_bridge::BusBridge;
@@ -20,7 +22,9 @@ use ostler_runtime::operations::Operations;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::workflow::WorkflowRunner;
-use ostler_server::{AccountOptions, Server, ServerDeps, ThreadOptions};
+use ostler_server::{
+    AccountOptions, ClientSecret, IdentityProvider, Server, ServerDeps, ThreadOptions,
+};
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -111,7 +115,7 @@ impl App {
             bus_url,
             update_mode,
             threads,
-            accounts: accounts(installation),
+            accounts: accounts(installation)?,
         })
     }
 
@@ -214,9 +218,26 @@ impl App {
 }
 
 /// Returns how people and keys are recognized.
-fn accounts(installation: &Installation) -> AccountOptions {
-    let proxies = installation.config.trusted_proxies.iter();
-    AccountOptions { trusted_proxies: proxies.map(|proxy| proxy.0).collect() }
+fn accounts(installation: &Installation) -> anyhow::Result<AccountOptions> {
+    let proxies = installation.config.trusted_proxies.iter().map(|proxy| proxy.0).collect();
+    let providers = installation.config.identity_provider.iter().map(|provider| {
+        let secret = provider.client_secret.as_ref().map(|secret| {
+            let secret = installation.resolve_secret(secret);
+            read_secret(&secret).with_context(|| {
+                format!("the secret of the identity provider `{}` is missing", provider.name)
+            })
+        });
+        Ok(IdentityProvider {
+            name: provider.name.clone(),
+            issuer: provider.issuer.clone(),
+            client_id: provider.client_id.clone(),
+            client_secret: secret
+                .transpose()?
+                .map(|secret| ClientSecret::new(secret.expose().to_owned())),
+        })
+    });
+    let identity_providers = providers.collect::<anyhow::Result<_>>()?;
+    Ok(AccountOptions { trusted_proxies: proxies, identity_providers })
 }
 
 /// Builds the channels, with access to the secrets of each org.

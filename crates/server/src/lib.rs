@@ -53,5 +53,6 @@ mod webhooks;
 pub mod wire;
 
 pub use account::AccountOptions;
+pub use account::oidc::{ClientSecret, IdentityProvider};
 pub use server::{Server, ServerDeps};
 pub use threads::{ThreadOptions, ThreadOwner};

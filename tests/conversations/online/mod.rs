@@ -6,6 +6,7 @@ mod client;
 mod follow;
 mod foreign_requests;
 mod hierarchy;
+mod identity_provider;
 mod keys;
 mod log_in;
 mod operator;
@@ -97,6 +98,17 @@ impl Online {
     }
 
     async fn with_threads(scenario: Scenario, threads: ThreadOptions) -> Self {
+        Self::with_accounts(scenario, threads, AccountOptions::default()).await
+    }
+
+    async fn with_accounts(
+        scenario: Scenario,
+        threads: ThreadOptions,
+        accounts: AccountOptions,
+    ) -> Self {
+        // Tests send requests from several addresses by the header of a proxy.
+        let trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+        let accounts = AccountOptions { trusted_proxies, ..accounts };
         bind(&scenario, WEBCHAT, Channel::Webchat, "CHAT", "{}").await;
         bind(&scenario, SMS, Channel::Sms, "KEY", r#"{"url": "http://127.0.0.1:9/"}"#).await;
         key(&scenario, ORG, 1, KEY, Role::Operator).await;
@@ -126,8 +138,7 @@ impl Online {
             clock,
             threads,
             public_url: None,
-            // Tests send requests from several addresses by the header of a proxy.
-            accounts: AccountOptions { trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()] },
+            accounts,
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());

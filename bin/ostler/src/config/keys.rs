@@ -25,7 +25,7 @@ pub(crate) enum VariableForm {
 use VariableForm::{List, Text, Toml};
 
 /// All keys, in the order in which people read them.
-pub(crate) const KEYS: [Key; 15] = [
+pub(crate) const KEYS: [Key; 16] = [
     key("database", DATABASE, Text, Some(super::DEFAULT_DATABASE)),
     key("bus", "OSTLER_BUS_URL", Text, Some("memory:")),
     key("listen", LISTEN, Text, Some(ostler_server::server::ADDRESS)),
@@ -40,6 +40,7 @@ pub(crate) const KEYS: [Key; 15] = [
     key("thread_workspaces", "OSTLER_THREAD_WORKSPACES", Text, None),
     key("mode", "OSTLER_MODE", Toml, None),
     key("provider", "OSTLER_PROVIDER", Toml, None),
+    key("identity_provider", "OSTLER_IDENTITY_PROVIDER", Toml, None),
     key("price", "OSTLER_PRICE", Toml, None),
 ];
 

@@ -29,6 +29,7 @@ mod knowledge;
 mod levels;
 mod logins;
 mod models;
+mod notice_choices;
 mod notices;
 mod people;
 mod prune;

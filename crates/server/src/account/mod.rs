@@ -9,6 +9,8 @@
 //! | `key_refusals` | log and limit of requests with invalid keys |
 //! | `log_in` | logging in and out |
 //! | `members` | resets by admins |
+//! | `notice_choices` | what a user wants to be notified of |
+//! | `oidc` | logging in with an identity provider |
 //! | `own` | who the caller is; own log-ins; changing the password |
 //! | `passwords` | hashing and checking passwords |
 //! | `same_site` | refusing changes that another site makes with somebody's cookie |
@@ -19,6 +21,8 @@ pub(crate) mod cookie;
 pub(crate) mod key_refusals;
 mod log_in;
 mod members;
+mod notice_choices;
+pub(crate) mod oidc;
 mod own;
 mod passwords;
 pub(crate) mod same_site;
@@ -28,6 +32,7 @@ use axum::routing::{delete, get, post, put};
 use ipnet::IpNet;
 
 use self::key_refusals::KeyRefusals;
+use self::oidc::{IdentityProvider, IdentityProviders};
 use self::passwords::Passwords;
 use crate::server::Server;
 
@@ -36,6 +41,7 @@ use crate::server::Server;
 pub struct AccountOptions {
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
+    pub identity_providers: Vec<IdentityProvider>,
 }
 
 /// What the server remembers of accounts.
@@ -44,18 +50,23 @@ pub(crate) struct Accounts {
     pub(crate) options: AccountOptions,
     pub(crate) passwords: Passwords,
     pub(crate) key_refusals: KeyRefusals,
+    pub(crate) providers: IdentityProviders,
 }
 
 impl Accounts {
     pub(crate) fn new(options: AccountOptions) -> Self {
-        Self { options, passwords: Passwords::default(), key_refusals: KeyRefusals::default() }
+        let providers = IdentityProviders::new(&options.identity_providers);
+        let (passwords, key_refusals) = (Passwords::default(), KeyRefusals::default());
+        Self { options, passwords, key_refusals, providers }
     }
 }
 
 /// Routes for people who are not logged in.
 pub(crate) fn public_routes() -> Router<Server> {
     Router::new()
-        .route("/v1/login", post(log_in::log_in))
+        .route("/v1/login", get(oidc::routes::list).post(log_in::log_in))
+        .route("/v1/login/{provider}", get(oidc::routes::begin))
+        .route("/v1/login/{provider}/callback", get(oidc::routes::finish))
         .route("/v1/activate", get(activation::show).post(activation::activate))
 }
 
@@ -69,9 +80,10 @@ pub(crate) fn own_routes() -> Router<Server> {
         .route("/logout", post(log_in::log_out))
 }
 
-/// Routes of an org for the log-ins of its members.
+/// Routes of an org about its members: their log-ins, and what each chooses.
 pub(crate) fn member_routes() -> Router<Server> {
     Router::new()
+        .route("/notice-choices", get(notice_choices::show).patch(notice_choices::change))
         .route("/members/{member}/password-code", post(members::create_password_code))
         .route("/members/{member}/logins", get(members::logins).delete(members::end_logins))
 }

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use tokio::time::timeout;
-use tokio_postgres::{Client, Config, NoTls, Statement};
+use tokio_postgres::{Client, NoTls, Statement};
 
 use super::WAIT;
+use super::address::ServerAddress;
 use super::coroutine::Waiter;
 use super::tx::PgTx;
 use crate::backend::Tx;
@@ -25,13 +26,13 @@ pub(super) struct Connection {
 /// Serves requests, one after the other, and connects again when needed.
 pub(super) struct PgConnection<'w> {
     waiter: &'w Waiter<'w>,
-    config: &'w Config,
+    address: &'w ServerAddress,
     connection: Option<Connection>,
 }
 
 impl<'w> PgConnection<'w> {
-    pub(super) const fn new(waiter: &'w Waiter<'w>, config: &'w Config) -> Self {
-        Self { waiter, config, connection: None }
+    pub(super) const fn new(waiter: &'w Waiter<'w>, address: &'w ServerAddress) -> Self {
+        Self { waiter, address, connection: None }
     }
 
     /// Serves requests until there is none.
@@ -82,11 +83,23 @@ impl<'w> PgConnection<'w> {
     }
 
     fn connect(&self) -> Result<Connection> {
-        let connected = self.waiter.wait(timeout(WAIT, self.config.connect(NoTls)));
         let late = |_| StoreError::Unavailable("the server did not answer in time".into());
-        let (client, connection) = connected.map_err(late)??;
-        // It ends when the client is dropped; errors are reported to the client.
-        tokio::task::spawn_local(async { drop(connection.await) });
+        let ServerAddress { config, tls } = self.address;
+        // The task ends when the client is dropped; errors are reported to the client.
+        let client = match tls {
+            Some(tls) => {
+                let connecting = timeout(WAIT, config.connect(tls.clone()));
+                let (client, connection) = self.waiter.wait(connecting).map_err(late)??;
+                tokio::task::spawn_local(async { drop(connection.await) });
+                client
+            }
+            None => {
+                let connecting = timeout(WAIT, config.connect(NoTls));
+                let (client, connection) = self.waiter.wait(connecting).map_err(late)??;
+                tokio::task::spawn_local(async { drop(connection.await) });
+                client
+            }
+        };
         Ok(Connection { client, statements: RefCell::default() })
     }
 }
