@@ -40,6 +40,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
         "ostler-server",
         &[
             "ostler-domain",
+            "ostler-http",
             "ostler-api",
             "ostler-harness",
             "ostler-runtime",

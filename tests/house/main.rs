@@ -10,5 +10,6 @@ mod dependencies;
 mod features;
 mod metadata;
 mod rooms;
+mod supply_chain;
 mod uncalled;
 mod words;

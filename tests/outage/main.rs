@@ -10,6 +10,7 @@ mod restart;
 mod server;
 mod silent;
 mod swarm;
+mod tls;
 
 /// Reads a number from the environment, for longer runs.
 fn env_number(variable: &str, usual: u64) -> u64 {

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use ostler_bus::{BusConnection, RabbitOptions};
 use ostler_channels::secret::ChannelSecret;
 use ostler_channels::{Channels, HttpLimits, NetworkAccess};
+use ostler_engine::secret::read as read_secret;
 use ostler_models::catalogue::{Catalogue, SharedCatalogue};
 use ostler_runtime::agents::AgentRuntimes;
 use ostler_runtime::bus_bridge::BusBridge;
@@ -22,7 +24,10 @@ use ostler_runtime::operations::reflection::SoulReflector;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::workflow::WorkflowRunner;
-use ostler_server::{ConfigHost, Server, ServerDeps, ServerLimits, TableError, ThreadOptions};
+use ostler_server::{
+    ClientSecret, ConfigHost, IdentityProvider, Server, ServerDeps, ServerLimits, TableError,
+    ThreadOptions,
+};
 use ostler_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -47,6 +52,7 @@ pub(crate) struct App {
     threads: ThreadOptions,
     limits: ServerLimits,
     host: ConfigHost,
+    identity_providers: Vec<IdentityProvider>,
 }
 
 /// A task that answers for AI agents on the bus.
@@ -118,6 +124,7 @@ impl App {
             threads,
             limits: server_limits(&installation.config).map_err(|(_, why)| anyhow::anyhow!(why))?,
             host: ConfigHost(Arc::new(Host::new(installation)?)),
+            identity_providers: identity_providers(installation)?,
         })
     }
 
@@ -227,8 +234,30 @@ impl App {
             host: self.host.clone(),
             public_url,
         })?;
-        Ok(server.with_limits(self.limits.clone()))
+        let server = server.with_limits(self.limits.clone());
+        Ok(server.with_identity_providers(&self.identity_providers))
     }
+}
+
+/// Returns the identity providers with which people log in.
+fn identity_providers(installation: &Installation) -> anyhow::Result<Vec<IdentityProvider>> {
+    let providers = installation.config.identity_provider.iter().map(|provider| {
+        let secret = provider.client_secret.as_ref().map(|secret| {
+            let secret = installation.resolve_secret(secret);
+            read_secret(&secret).with_context(|| {
+                format!("the secret of the identity provider `{}` is missing", provider.name)
+            })
+        });
+        Ok(IdentityProvider {
+            name: provider.name.clone(),
+            issuer: provider.issuer.clone(),
+            client_id: provider.client_id.clone(),
+            client_secret: secret
+                .transpose()?
+                .map(|secret| ClientSecret::new(secret.expose().to_owned())),
+        })
+    });
+    providers.collect()
 }
 
 /// Builds the channels, with access to the secrets of each org.

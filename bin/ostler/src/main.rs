@@ -16,6 +16,7 @@ mod log;
 mod model_catalogue;
 mod model_uses;
 mod pdf;
+mod private_files;
 mod random;
 mod refused_command;
 mod screen;

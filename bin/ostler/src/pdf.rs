@@ -2,9 +2,10 @@
 //!
 //! A PDF may come from anybody, and the library that reads it can panic, overflow the
 //! stack or never end. It therefore runs in a child process with little time and
-//! memory, whose exit code is the result.
+//! memory, without the environment and without the network, whose exit code is the result.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
@@ -38,14 +39,8 @@ pub(crate) async fn extract_text(file: &Path) -> anyhow::Result<String> {
     if size > MAX_BLOB_BYTES as u64 {
         bail!("{name} is larger than {} MiB; split it into several files", MAX_BLOB_BYTES >> 20);
     }
-    let child = Command::new(std::env::current_exe()?)
-        .arg("pdf-text")
-        .arg("--")
-        .arg(file)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .output();
+    let program = std::env::current_exe()?;
+    let child = child(&program).arg("pdf-text").arg("--").arg(file).output();
     let Ok(output) = tokio::time::timeout(TIMEOUT, child).await else {
         bail!("{name} could not be read within {} seconds; save it as text", TIMEOUT.as_secs());
     };
@@ -70,6 +65,14 @@ pub(crate) async fn extract_text(file: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// Returns a program as a child that inherits nothing: no variables, which may hold secrets,
+/// and no input.
+fn child(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    command
+}
+
 /// Trims lines, and reduces several empty lines to one.
 fn tidy(text: &str) -> String {
     let mut tidy = String::with_capacity(text.len());
@@ -86,11 +89,15 @@ fn tidy(text: &str) -> String {
 
 /// Prints the text of a PDF; runs in the child process.
 pub(crate) fn print_text(file: &Path) -> anyhow::Result<ExitCode> {
+    let mut file = File::open(file)?;
     let limit = |amount| Rlimit { current: Some(amount), maximum: Some(amount) };
     setrlimit(Resource::Cpu, limit(TIMEOUT.as_secs()))?;
     setrlimit(Resource::As, limit(MEMORY_LIMIT))?;
     setrlimit(Resource::Core, limit(0))?;
-    let bytes = std::fs::read(file)?;
+    // From here on nothing is opened: no connection and no other file.
+    setrlimit(Resource::Nofile, limit(0))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
     let encrypted = bytes.windows(8).any(|window| window == b"/Encrypt");
     let extract = move || pdf_extract::extract_text_from_mem(&bytes);
     let thread = std::thread::Builder::new().stack_size(STACK_SIZE).spawn(extract)?;
@@ -107,7 +114,14 @@ pub(crate) fn print_text(file: &Path) -> anyhow::Result<ExitCode> {
 
 #[cfg(test)]
 mod tests {
-    use super::tidy;
+    use super::{child, tidy};
+
+    #[tokio::test]
+    async fn s15_the_child_inherits_no_variables() {
+        let output = child("/usr/bin/env".as_ref()).output().await.expect("it runs");
+        assert!(output.status.success());
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    }
 
     #[test]
     fn several_empty_lines_become_one() {

@@ -19,6 +19,14 @@ pub struct LoginRequest {
     pub password: String,
 }
 
+/// An identity provider that people can log in with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginProvider {
+    pub name: String,
+    /// Where a browser begins.
+    pub url: String,
+}
+
 /// Query of `GET /v1/activate`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActivationQuery {

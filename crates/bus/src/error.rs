@@ -41,6 +41,14 @@ pub enum BusError {
     TooManyQueues(usize),
     #[error("invalid broker address; expected amqp://user:password@host/vhost")]
     InvalidAddress,
+    /// The broker is on another machine, and the address is `amqp://`.
+    #[error(
+        "the broker on {0} is reached over TLS only, because it is another machine; use \
+         amqps://, and cacertfile=PATH for certificates of your own authority"
+    )]
+    NotEncrypted(String),
+    #[error("the file `{path}` with root certificates cannot be read: {reason}")]
+    RootCertificates { path: String, reason: String },
     /// The prefix leaves no room for queue names.
     #[error("the queue prefix has {size} bytes; the limit is {limit}")]
     PrefixTooLong { size: usize, limit: usize },

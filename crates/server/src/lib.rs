@@ -66,6 +66,7 @@ mod webhooks;
 pub mod wire;
 mod write_deadline;
 
+pub use account::oidc::{ClientSecret, IdentityProvider};
 pub use openapi::document;
 pub use route::TableError;
 pub use server::{ConfigHost, Server, ServerDeps, ServerLimits};

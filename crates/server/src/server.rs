@@ -24,6 +24,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use crate::account::Accounts;
+use crate::account::oidc::{IdentityProvider, IdentityProviders};
 use crate::body::LargeBodies;
 use crate::client_address::{TrustedProxies, counted_address};
 use crate::error::ApiError;
@@ -163,6 +164,13 @@ impl Server {
     pub fn with_limits(self, limits: ServerLimits) -> Self {
         let rates = RateLimits::new(limits.rates.clone());
         Self { limits: Arc::new(limits), rates, ..self }
+    }
+
+    /// Lets people log in with identity providers.
+    #[must_use]
+    pub fn with_identity_providers(self, providers: &[IdentityProvider]) -> Self {
+        let providers = IdentityProviders::new(providers);
+        Self { accounts: Arc::new(Accounts { providers, ..Accounts::default() }), ..self }
     }
 
     fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {

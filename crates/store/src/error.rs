@@ -117,6 +117,14 @@ pub enum StoreError {
     /// the text does not repeat it.
     #[error("invalid database address; use sqlite:PATH, sqlite::memory: or postgres://…")]
     InvalidUrl,
+    /// The host is another machine, and the address allows an unencrypted connection.
+    #[error(
+        "the database on {0} is reached over TLS only, because it is another machine; take \
+         sslmode={{disable,allow,prefer}} out of its address, or use sslmode=verify-full"
+    )]
+    NotEncrypted(String),
+    #[error("TLS to the database cannot be set up: {0}")]
+    Tls(String),
     /// Any other error of the database.
     #[error("the database refused: {0}")]
     Backend(String),

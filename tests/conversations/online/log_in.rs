@@ -276,6 +276,36 @@ async fn s13_an_admin_of_one_org_takes_over_no_account_of_another() {
     }
 }
 
+/// S13: a member changes what they are notified of, and nobody else's choices.
+#[tokio::test(flavor = "multi_thread")]
+async fn s13_members_choose_their_own_notices_only() {
+    let online = Online::new(ECHO).await;
+    let platform = ostler_domain::org::Org {
+        place: ostler_domain::org::OrgPlace::Platform,
+        ..ostler_testkit::org(OTHER, "platform")
+    };
+    online.scenario.store.create_org(platform).await.unwrap();
+    let mut ada = add_with_password(&online, ADA, Role::Viewer).await;
+    let mut tom = add_with_password(&online, "tom@example.com", Role::Admin).await;
+    let choices = "/v1/orgs/bella/notice-choices";
+    assert_eq!(json_of(ada.get(choices).await).await, json!({"person": ADA}));
+    let change = json!({"time_zone": "Europe/Rome", "person": "tom@example.com"});
+    let changed = json_of(ada.change(Method::PATCH, choices, change).await).await;
+    assert_eq!((&changed["person"], &changed["time_zone"]), (&json!(ADA), &json!("Europe/Rome")));
+    let of_tom = json_of(tom.get(choices).await).await;
+    assert_eq!(of_tom, json!({"person": "tom@example.com"}));
+    let change = json!({"time_zone": "Europe/Berlin"});
+    assert_eq!(tom.change(Method::PATCH, choices, change).await.status(), 200);
+    let of_ada = json_of(ada.get(choices).await).await;
+    assert_eq!(of_ada["time_zone"], "Europe/Rome", "{of_ada}");
+    let wrong = ada.change(Method::PATCH, choices, json!({"no_such_choice": 1})).await;
+    assert_eq!(problem(wrong).await, (422, "invalid".into()));
+    let key = online.http.get(online.url(choices)).bearer_auth(KEY).send().await.unwrap();
+    assert_eq!(problem(key).await, (403, "forbidden".into()), "a key has no notices");
+    let settings = ada.change(Method::PATCH, "/v1/orgs/bella/settings", json!({})).await;
+    assert_eq!(problem(settings).await, (403, "forbidden".into()), "a viewer");
+}
+
 /// S13: an invitation makes a member with a password, once.
 #[tokio::test(flavor = "multi_thread")]
 async fn s13_an_invited_person_chooses_a_password_and_is_a_member() {

@@ -7,6 +7,7 @@ mod client;
 mod follow;
 mod foreign_requests;
 mod hierarchy;
+mod identity_provider;
 mod keys;
 mod limits;
 mod log_in;
@@ -36,7 +37,7 @@ use ostler_runtime::conversation::receive::team_chats::{
 use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::Clock;
 use ostler_server::rate_limits::RateRules;
-use ostler_server::{ConfigHost, Server, ServerDeps, ServerLimits, ThreadOptions};
+use ostler_server::{ConfigHost, IdentityProvider, Server, ServerDeps, ServerLimits, ThreadOptions};
 use ostler_store::{NewApiKey, OrgBinding};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -90,9 +91,17 @@ enum Sending {
     Stopped,
 }
 
-/// Limits of a server whose clients may send as much as they like.
-fn unlimited() -> ServerLimits {
-    ServerLimits { rates: RateRules::UNLIMITED, ..ServerLimits::default() }
+/// What tests choose of a server. By default its clients may send as much as they like.
+struct ServerParts {
+    limits: ServerLimits,
+    providers: Vec<IdentityProvider>,
+}
+
+impl Default for ServerParts {
+    fn default() -> Self {
+        let limits = ServerLimits { rates: RateRules::UNLIMITED, ..ServerLimits::default() };
+        Self { limits, providers: Vec::new() }
+    }
 }
 
 /// An org with a running server.
@@ -119,22 +128,32 @@ impl Online {
     async fn without_delivery(script: &str) -> Self {
         let scenario = Scenario::new(script).await;
         let threads = threads::options(&scenario.store, "default: I see.");
-        Self::assemble(scenario, threads, Sending::Stopped, unlimited()).await
+        Self::assemble(scenario, threads, Sending::Stopped, ServerParts::default()).await
     }
 
     async fn with_threads(scenario: Scenario, threads: ThreadOptions) -> Self {
-        Self::assemble(scenario, threads, Sending::Running, unlimited()).await
+        Self::assemble(scenario, threads, Sending::Running, ServerParts::default()).await
     }
 
     async fn with_limits(scenario: Scenario, threads: ThreadOptions, limits: ServerLimits) -> Self {
-        Self::assemble(scenario, threads, Sending::Running, limits).await
+        let parts = ServerParts { limits, ..ServerParts::default() };
+        Self::assemble(scenario, threads, Sending::Running, parts).await
+    }
+
+    async fn with_identity_providers(
+        scenario: Scenario,
+        threads: ThreadOptions,
+        providers: Vec<IdentityProvider>,
+    ) -> Self {
+        let parts = ServerParts { providers, ..ServerParts::default() };
+        Self::assemble(scenario, threads, Sending::Running, parts).await
     }
 
     async fn assemble(
         scenario: Scenario,
         threads: ThreadOptions,
         sending: Sending,
-        limits: ServerLimits,
+        parts: ServerParts,
     ) -> Self {
         bind(&scenario, WEBCHAT, Channel::Webchat, "CHAT", "{}").await;
         bind(&scenario, SMS, Channel::Sms, "KEY", r#"{"url": "http://127.0.0.1:9/"}"#).await;
@@ -168,7 +187,8 @@ impl Online {
             public_url: None,
         })
         .unwrap()
-        .with_limits(limits);
+        .with_limits(parts.limits)
+        .with_identity_providers(&parts.providers);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = watch::channel(false);

@@ -4,7 +4,9 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
+use anyhow::bail;
 use clap::Args;
+use ostler_store::{RowSecurity, Store};
 use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
@@ -16,6 +18,7 @@ use crate::app::App;
 use crate::database_watch::wait_until_replaced;
 use crate::home_lock::HomeLock;
 use crate::installation::Installation;
+use crate::private_files;
 use crate::screen::DIM;
 
 #[derive(Debug, Args)]
@@ -48,7 +51,9 @@ pub(super) async fn run_app(
 ) -> anyhow::Result<()> {
     crate::log::init(installation.config.log.as_deref())?;
     let _lock = HomeLock::of_running(installation)?;
+    private_files::make_private(installation);
     let app = App::open(installation).await?;
+    check_row_security(&app.store).await?;
     agent_models::warn(&app.store, &app.catalogue).await?;
     match &listener {
         Some((_, address)) => {
@@ -80,6 +85,19 @@ fn announce(line: std::fmt::Arguments<'_>) {
 /// Prints a line on standard error, like [`announce`].
 fn tell(line: std::fmt::Arguments<'_>) {
     let _unread = writeln!(anstream::stderr(), "{line}");
+}
+
+/// Refuses a PostgreSQL role that sees the rows of all organizations whatever a query says.
+async fn check_row_security(store: &Store) -> anyhow::Result<()> {
+    if store.row_security().await? == RowSecurity::Bypassed {
+        bail!(
+            "the PostgreSQL role bypasses row-level security: it is a superuser, has BYPASSRLS, or \
+             owns tables without FORCE ROW LEVEL SECURITY. Connect as a role of its own that owns \
+             the database:\n  CREATE ROLE ostler LOGIN PASSWORD '…';\n  CREATE DATABASE ostler \
+             OWNER ostler;\nand run `ostler migrate` as this role"
+        );
+    }
+    Ok(())
 }
 
 /// Waits for Ctrl-C or SIGTERM.

@@ -25,7 +25,7 @@ pub(crate) enum VariableForm {
 use VariableForm::{List, Text, Toml};
 
 /// All keys, in the order in which people read them.
-pub(crate) const KEYS: [Key; 17] = [
+pub(crate) const KEYS: [Key; 18] = [
     key("database", DATABASE, Text, Some(super::DEFAULT_DATABASE)),
     key("bus", "OSTLER_BUS_URL", Text, Some("memory:")),
     key("listen", LISTEN, Text, Some(ostler_server::server::ADDRESS)),
@@ -42,6 +42,7 @@ pub(crate) const KEYS: [Key; 17] = [
     key("rate_limit", "OSTLER_RATE_LIMIT", Toml, None),
     key("mode", "OSTLER_MODE", Toml, None),
     key("provider", "OSTLER_PROVIDER", Toml, None),
+    key("identity_provider", "OSTLER_IDENTITY_PROVIDER", Toml, None),
     key("price", "OSTLER_PRICE", Toml, None),
 ];
 

@@ -1,12 +1,15 @@
 //! Reads the configuration from its layers: file, variables, flags.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use serde::Deserialize as _;
 use toml::{Table, Value};
 
 use super::keys::{KEYS, Key, VariableForm};
-use super::{Config, ConfigError, PriceConfig, ProviderConfig, server_limits};
+use super::{
+    Config, ConfigError, IdentityProviderConfig, PriceConfig, ProviderConfig, server_limits,
+};
 
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,9 +86,16 @@ impl Layers<'_> {
             .iter()
             .try_for_each(|listen| check_listen(listen))
             .map_err(|message| ConfigError::new(place("listen"), message))?;
+        config
+            .public_url
+            .iter()
+            .try_for_each(|url| check_public_url(url))
+            .map_err(|message| ConfigError::new(place("public_url"), message))?;
         check_providers(&config.provider)
             .map_err(|message| ConfigError::new(place("provider"), message))?;
         server_limits(&config).map_err(|(key, message)| ConfigError::new(place(key), message))?;
+        check_identity_providers(&config.identity_provider)
+            .map_err(|message| ConfigError::new(place("identity_provider"), message))?;
         check_prices(&config.price).map_err(|message| ConfigError::new(place("price"), message))?;
         Ok(LoadedConfig { config, sources })
     }
@@ -119,6 +129,51 @@ fn check_listen(address: &str) -> Result<(), String> {
             "`listen` is an address with a port, such as 127.0.0.1:7470, not {address}"
         )),
     }
+}
+
+/// Only a browser on the same machine goes without TLS.
+fn check_public_url(url: &str) -> Result<(), String> {
+    match is_encrypted_or_local(url) {
+        true => Ok(()),
+        false => Err(format!(
+            "`public_url` begins with https://, such as https://ostler.example, not {url}; put a \
+             proxy with TLS in front of the server"
+        )),
+    }
+}
+
+/// Returns whether a URL begins with https://, or with http:// and names this machine.
+fn is_encrypted_or_local(url: &str) -> bool {
+    let rest = |start: &str| url.strip_prefix(start).filter(|rest| !rest.is_empty());
+    let Some(rest) = rest("http://") else { return rest("https://").is_some() };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn check_identity_providers(providers: &[IdentityProviderConfig]) -> Result<(), String> {
+    let mut names = BTreeSet::new();
+    for IdentityProviderConfig { name, issuer, .. } in providers {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+        if name.is_empty() || !name.chars().all(is_plain) {
+            return Err(format!(
+                "the identity provider `{name}` needs a name of letters, digits and `-`"
+            ));
+        }
+        if !names.insert(name) {
+            return Err(format!("there are two identity providers `{name}`; names are unique"));
+        }
+        if !is_encrypted_or_local(issuer) {
+            return Err(format!(
+                "the `issuer` of the identity provider `{name}` begins with https://"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn check_providers(providers: &[ProviderConfig]) -> Result<(), String> {
@@ -231,6 +286,16 @@ mod tests {
             ("listen = 7470", "ostler.toml:1:10: invalid type: integer `7470`"),
             ("database = ", "ostler.toml:1:12: "),
             ("listen = 'localhost'", "ostler.toml: `listen` is an address with a port"),
+            ("public_url = 'http://shop.example'", "ostler.toml: `public_url` begins with https"),
+            (
+                "[[identity_provider]]\nname = 'a/b'\nissuer = 'https://a'\nclient_id = 'o'",
+                "ostler.toml: the identity provider `a/b` needs a name of letters",
+            ),
+            (
+                "[[identity_provider]]\nname = 'a'\nissuer = 'http://a.example'\nclient_id = 'o'",
+                "ostler.toml: the `issuer` of the identity provider `a` begins with https",
+            ),
+            ("public_url = 'shop.example'", "ostler.toml: `public_url` begins with https"),
             (
                 "[[provider]]\nname = 'a'\nkind = 'openai'\nbase_url = 'http://a'\nkey = 'sk-1'",
                 "ostler.toml:5:7: a secret is referred to by `env:NAME` or `file:PATH`",

@@ -28,12 +28,15 @@ pub(crate) use server_limits::server_limits;
 pub(crate) struct Config {
     /// The database: `sqlite:PATH`, relative to the folder of this file, or
     /// `postgres://USER:PASSWORD@HOST/NAME`. In a variable or a flag the path is relative to
-    /// the current folder.
+    /// the current folder. A server on another machine is reached over TLS and its certificate
+    /// is checked; `?sslrootcert=FILE` names the authorities that are trusted instead of the
+    /// machine's, `?sslmode=verify-full` asks for TLS on this machine too.
     #[schemars(example = "sqlite:ostler.db")]
     #[serde(skip_serializing_if = "is_default_database")]
     pub(crate) database: String,
     /// The message bus of agents on queues, which also wakes workers: `memory:` for one
-    /// process, or `amqp://USER:PASSWORD@HOST` for several that share a RabbitMQ server.
+    /// process, or `amqp://USER:PASSWORD@HOST` for several that share a RabbitMQ server. One on
+    /// another machine needs `amqps://`; `?cacertfile=FILE` names authorities of your own.
     #[schemars(example = "memory:")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bus: Option<String>,
@@ -42,7 +45,8 @@ pub(crate) struct Config {
     #[schemars(example = "127.0.0.1:7470")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) listen: Option<String>,
-    /// The URL under which the HTTP API is reachable from outside. Providers deliver messages
+    /// The URL under which the HTTP API is reachable from outside; it begins with https:// unless
+    /// it names this machine. Providers deliver messages
     /// to it; without one, Telegram is polled.
     #[schemars(example = "https://ostler.example")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,6 +110,10 @@ pub(crate) struct Config {
     /// `vllm` and `llamacpp`. One with the name of a built-in provider replaces it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) provider: Vec<ProviderConfig>,
+    /// Identity providers that people log in with (OpenID Connect). Each redirects to
+    /// `/v1/login/NAME/callback` below `public_url`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) identity_provider: Vec<IdentityProviderConfig>,
     /// Prices by model name, in dollars for a million tokens. A name that ends in `/` stands
     /// for all models of a provider. Without a price, one is assumed that is rather high.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -138,6 +146,7 @@ impl Default for Config {
             thread_workspaces: None,
             mode: BTreeMap::new(),
             provider: Vec::new(),
+            identity_provider: Vec::new(),
             price: BTreeMap::new(),
         }
     }
@@ -204,6 +213,26 @@ pub(crate) struct ProviderConfig {
     #[schemars(example = ["llama3"])]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) text_only: Vec<String>,
+}
+
+/// An identity provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct IdentityProviderConfig {
+    /// Its name in URLs: letters, digits and `-`.
+    #[schemars(example = &"company")]
+    pub(crate) name: String,
+    /// The URL of the issuer, before `/.well-known/openid-configuration`.
+    #[schemars(example = "https://login.example.com")]
+    pub(crate) issuer: String,
+    /// The id of this installation at the provider.
+    #[schemars(example = &"ostler")]
+    pub(crate) client_id: String,
+    /// Where the secret of this installation at the provider is: `env:NAME` or `file:PATH`,
+    /// relative to the folder of this file. Without it, PKCE alone protects the log-in.
+    #[schemars(with = "Option<String>", example = "env:OIDC_CLIENT_SECRET")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) client_secret: Option<SecretRef>,
 }
 
 /// The API of a provider.

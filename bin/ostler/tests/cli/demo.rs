@@ -48,7 +48,7 @@ impl DemoInstallation {
         std::fs::remove_file(self.secrets_folder(org).join(name)).expect("it was there");
     }
 
-    fn secrets_folder(&self, org: &str) -> std::path::PathBuf {
+    pub(crate) fn secrets_folder(&self, org: &str) -> std::path::PathBuf {
         let channels = self.json(&["channel", "ls", "--org", org]);
         let id = channels[0]["org"].as_str().expect("an org").to_owned();
         self.folder.path().join("secrets").join(id)

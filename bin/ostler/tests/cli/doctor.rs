@@ -79,9 +79,9 @@ fn o20_each_problem_says_what_to_do() {
     assert_eq!(status, "failed");
     assert!(message.starts_with("amqp://g:…@127.0.0.1:1 "), "{message}");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("a mode");
-    let (status, message) = check(&home, "configuration");
+    let (status, message) = check(&home, "files");
     assert_eq!(status, "warning");
-    assert!(message.contains("others can read the password in "), "{message}");
+    assert!(message.contains("others can read "), "{message}");
 
     std::fs::write(&file, "databse = 'x'\n").expect("written");
     let (status, message) = check(&home, "configuration");

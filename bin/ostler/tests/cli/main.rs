@@ -5,6 +5,7 @@
 mod acp;
 mod agent_view;
 mod apply;
+mod at_rest;
 mod at_terminal;
 mod audit;
 mod bench;

@@ -47,3 +47,42 @@ pub(crate) fn of_objects(objects: &[&str]) -> Vec<u8> {
     ));
     file.into_bytes()
 }
+
+/// S15: the process that reads a PDF can open neither connections nor files once it has the
+/// PDF.
+#[cfg(target_os = "linux")]
+#[test]
+fn s15_a_pdf_is_read_without_the_network() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("menu.pdf");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("it runs").success());
+    let child = Command::new(env!("CARGO_BIN_EXE_ostler"))
+        .args(["pdf-text", "--"])
+        .arg(&pipe)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // It opens the pipe when the child does, which then waits for the content.
+    let mut content = std::fs::File::options().write(true).open(&pipe).expect("a pipe");
+    let limits = format!("/proc/{}/limits", child.id());
+    let is_confined = || {
+        let limits = std::fs::read_to_string(&limits).expect("the limits of the child");
+        let line = limits.lines().find(|line| line.starts_with("Max open files"));
+        let words: Vec<&str> = line.expect("a limit").split_whitespace().collect();
+        words[3..5] == ["0", "0"]
+    };
+    let mut tries = 0;
+    while !is_confined() {
+        tries += 1;
+        assert!(tries < 500, "the child may still open files");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    content.write_all(&with_lines(&["Margherita 9.00"])).expect("written");
+    drop(content);
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Margherita 9.00"));
+}

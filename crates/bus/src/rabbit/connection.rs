@@ -6,17 +6,16 @@
 //! that the broker redelivers what they only prefetched.
 
 use std::collections::HashSet;
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use lapin::options::ConfirmSelectOptions;
-use lapin::uri::AMQPUri;
 use lapin::{Channel, Connection, ConnectionProperties, Event};
 use tokio::sync::{Notify, watch};
 
 use super::RabbitOptions;
+use super::address::BrokerAddress;
 use super::topology::BrokerReply;
 use crate::error::{BusError, Result};
 
@@ -108,12 +107,11 @@ pub(super) struct Connector {
 
 impl Connector {
     pub(super) fn open(address: &str, options: &RabbitOptions) -> Result<Self> {
-        // The parse error is dropped because it would show the password.
-        let mut uri = AMQPUri::from_str(address).map_err(|_| BusError::InvalidAddress)?;
-        uri.query.heartbeat = Some(options.heartbeat_secs);
+        let mut address = BrokerAddress::parse(address)?;
+        address.uri.query.heartbeat = Some(options.heartbeat_secs);
         let (closing, closed) = watch::channel(false);
         let (state_sender, state) = watch::channel(State::Down("not connected yet".into()));
-        tokio::spawn(keep_connected(uri, options.clone(), state_sender, closed));
+        tokio::spawn(keep_connected(address, options.clone(), state_sender, closed));
         Ok(Self { state, closing })
     }
 
@@ -155,14 +153,14 @@ impl Connector {
 
 /// Reconnects until the bus is closed or dropped.
 async fn keep_connected(
-    uri: AMQPUri,
+    address: BrokerAddress,
     options: RabbitOptions,
     state_sender: watch::Sender<State>,
     mut closing: watch::Receiver<bool>,
 ) {
     let (mut delay, mut warned) = (options.reconnect_min_delay, false);
     for generation in 1.. {
-        let attempt = connect(&uri, &options, generation);
+        let attempt = connect(&address, &options, generation);
         let connection = tokio::select! {
             _ = closing.wait_for(|closing| *closing) => break,
             connection = attempt => connection,
@@ -201,13 +199,15 @@ async fn keep_connected(
 }
 
 async fn connect(
-    uri: &AMQPUri,
+    address: &BrokerAddress,
     options: &RabbitOptions,
     generation: u64,
 ) -> Result<Arc<BrokerConnection>, String> {
     let connecting = async {
         let properties = ConnectionProperties::default().with_connection_name("ostler".into());
-        let amqp = Connection::connect_uri(uri.clone(), properties).await?;
+        let BrokerAddress { uri, tls } = address.clone();
+        let runtime = lapin::runtime::default_runtime()?;
+        let amqp = Connection::connect_uri_with_config(uri, properties, tls, runtime).await?;
         let publisher = amqp.create_channel().await?;
         publisher.confirm_select(ConfirmSelectOptions::default()).await?;
         let (declared, lost) = (Mutex::default(), Notify::new());

@@ -17,6 +17,7 @@
 //! | `replies` | the consumer of replies |
 //! | `delete_queue` | deleting a queue without losing its messages |
 
+mod address;
 mod connection;
 mod consume;
 mod dead_letters;

@@ -78,6 +78,8 @@ impl From<BusError> for AgentError {
             BusError::Unavailable { .. }
             | BusError::TopologyRefused { .. }
             | BusError::InvalidAddress
+            | BusError::NotEncrypted(_)
+            | BusError::RootCertificates { .. }
             | BusError::PrefixTooLong { .. }
             | BusError::Closed => FailureClass::Infrastructure,
         };

@@ -31,6 +31,7 @@ mod knowledge;
 mod levels;
 mod logins;
 mod models;
+mod notice_choices;
 mod notices;
 mod people;
 pub mod prune;

@@ -13,7 +13,7 @@ use ostler_world::{Address, Kind, Resource};
 use serde_json::{Map, Value, json};
 
 use super::resources::{as_changed, check_version};
-use super::world::{ApplyHost, LiveWorld};
+use super::world::{ApplyHost, CheckedPlan, LiveWorld};
 use super::{Actor, OperationError, OrgOperations, Result};
 
 /// A part of an org's configuration.
@@ -103,14 +103,32 @@ impl OrgOperations<'_> {
 
     /// Changes fields of a resource by the rules and on the path of every change.
     async fn change_fields(&self, live: LiveWorld, address: Address, patch: &Value) -> Result<()> {
-        let mut value = value_of(&live, &address);
-        merge(&mut value, patch);
-        let resource = Resource::parse(address.kind, &value)?;
-        let plan = self.operations.plan_change(live, &[(address, resource)].into())?;
+        let plan = self.plan_fields(live, address, patch)?;
         if !plan.is_empty() {
             self.operations.apply(self.actor, &plan, &NoChannels, |_| {}).await?;
         }
         Ok(())
+    }
+
+    /// Changes fields of a resource for an actor who was authorized for this change.
+    pub(super) async fn change_fields_authorized(
+        &self,
+        live: LiveWorld,
+        address: Address,
+        patch: &Value,
+    ) -> Result<()> {
+        let plan = self.plan_fields(live, address, patch)?;
+        if !plan.is_empty() {
+            self.operations.apply_authorized(self.actor, &plan, &NoChannels).await?;
+        }
+        Ok(())
+    }
+
+    fn plan_fields(&self, live: LiveWorld, address: Address, patch: &Value) -> Result<CheckedPlan> {
+        let mut value = value_of(&live, &address);
+        merge(&mut value, patch);
+        let resource = Resource::parse(address.kind, &value)?;
+        Ok(self.operations.plan_change(live, &[(address, resource)].into())?)
     }
 
     /// Returns the whole world, because rules look at other orgs too, and the address of

@@ -11,8 +11,10 @@ use ostler_domain::login::secret::LoginToken;
 use crate::error::{ApiError, Result};
 use crate::server::Server;
 
-const SECURE_NAME: &str = "__Host-ostler_login";
-const LOCAL_NAME: &str = "ostler_login";
+/// The name of the cookie without the prefix.
+const NAME: &str = "ostler_login";
+/// Browsers accept a cookie with this prefix over TLS only, and for no other host.
+const PREFIX: &str = "__Host-";
 
 /// Whether a browser may send the cookie without TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +32,11 @@ impl CookieTransport {
         if !is_https && host.is_some_and(is_local_host) { Self::LocalMachine } else { Self::Tls }
     }
 
-    const fn name(self) -> &'static str {
+    /// Returns the name of a cookie as the browser stores it.
+    pub(crate) fn prefixed(self, name: &str) -> String {
         match self {
-            Self::Tls => SECURE_NAME,
-            Self::LocalMachine => LOCAL_NAME,
+            Self::Tls => format!("{PREFIX}{name}"),
+            Self::LocalMachine => name.to_owned(),
         }
     }
 
@@ -46,21 +49,22 @@ impl CookieTransport {
 
     /// Returns the token in the cookie of a request.
     pub(crate) fn read(self, headers: &HeaderMap) -> Option<LoginToken> {
-        find(headers, self.name())?.parse().ok()
+        find(headers, &self.prefixed(NAME))?.parse().ok()
     }
 
     /// Returns the `Set-Cookie` header of a new log-in.
     pub(crate) fn set(self, token: &LoginToken) -> Result<HeaderValue> {
-        self.header(token.expose(), MAX_LIFETIME.as_secs())
+        self.header(NAME, token.expose(), MAX_LIFETIME.as_secs())
     }
 
     /// Returns the `Set-Cookie` header that removes the cookie.
     pub(crate) fn clear(self) -> Result<HeaderValue> {
-        self.header("", 0)
+        self.header(NAME, "", 0)
     }
 
-    fn header(self, value: &str, max_age: u64) -> Result<HeaderValue> {
-        let (name, secure) = (self.name(), self.attribute());
+    /// Returns the `Set-Cookie` header of a cookie; `max_age` is in seconds.
+    pub(crate) fn header(self, name: &str, value: &str, max_age: u64) -> Result<HeaderValue> {
+        let (name, secure) = (self.prefixed(name), self.attribute());
         let text =
             format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
         HeaderValue::try_from(text)
@@ -69,7 +73,7 @@ impl CookieTransport {
 }
 
 /// Returns the value of a cookie.
-fn find<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+pub(crate) fn find<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let mut cookies = lines.flat_map(|line| line.split(';'));
     cookies.find_map(|cookie| {

@@ -8,6 +8,8 @@
 //! | `key_refusals` | log and limit of requests with invalid keys |
 //! | `log_in` | logging in and out |
 //! | `members` | resets by admins |
+//! | `notice_choices` | what a user wants to be notified of |
+//! | `oidc` | logging in with an identity provider |
 //! | `own` | who the caller is; own log-ins; changing the password |
 //! | `passwords` | hashing and checking passwords |
 //! | `same_site` | refusing changes that another site makes with somebody's cookie |
@@ -17,26 +19,30 @@ pub(crate) mod cookie;
 pub(crate) mod key_refusals;
 mod log_in;
 mod members;
+mod notice_choices;
+pub(crate) mod oidc;
 mod own;
 mod passwords;
 pub(crate) mod same_site;
 
 use ostler_api::account::{Activated, Activation};
 use ostler_api::me::Me;
-use ostler_domain::org::permission::OrgPermission::ManagePeople;
+use ostler_domain::org::permission::OrgPermission::{ManagePeople, View};
 use serde_json::json;
 
 use self::key_refusals::KeyRefusals;
+use self::oidc::IdentityProviders;
 use self::passwords::Passwords;
 use crate::route::Access::{Caller, Public};
 use crate::route::describe::schema_of;
-use crate::route::{Route, delete, get, post, put};
+use crate::route::{Route, delete, get, patch, post, put};
 
 /// What the server remembers of accounts.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
     pub(crate) passwords: Passwords,
     pub(crate) key_refusals: KeyRefusals,
+    pub(crate) providers: IdentityProviders,
 }
 
 /// Routes of people who log in, and of the caller's own account.
@@ -46,6 +52,23 @@ pub(crate) fn routes() -> Vec<Route> {
         post(Public, "/v1/login", "logIn", "Log in with a password", log_in::log_in)
             .returns(schema_of::<Me>)
             .example(json!({"email": email, "password": password})),
+        get(Public, "/v1/login", "listLoginProviders", "List identity providers", oidc::routes::list),
+        get(
+            Public,
+            "/v1/login/{provider}",
+            "beginLogin",
+            "Send the browser to an identity provider",
+            oidc::routes::begin,
+        )
+        .statuses(&[303]),
+        get(
+            Public,
+            "/v1/login/{provider}/callback",
+            "finishLogin",
+            "Log the browser in that comes back from an identity provider",
+            oidc::routes::finish,
+        )
+        .statuses(&[303]),
         get(
             Public,
             "/v1/activate",
@@ -79,9 +102,24 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Routes of an org for the log-ins of its members.
+/// Routes of an org about its members: their log-ins, and what each chooses.
 pub(crate) fn member_routes() -> Vec<Route> {
     vec![
+        get(
+            View,
+            "/notice-choices",
+            "getNoticeChoices",
+            "Show what the logged-in member is notified of",
+            notice_choices::show,
+        ),
+        patch(
+            View,
+            "/notice-choices",
+            "changeNoticeChoices",
+            "Change what the logged-in member is notified of",
+            notice_choices::change,
+        )
+        .example(json!({"topics": {"escalation": ["email"]}})),
         post(
             ManagePeople,
             "/members/{member}/password-code",

@@ -6,6 +6,7 @@ mod assess;
 use std::time::{Duration, SystemTime};
 
 use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::error::Result;
@@ -51,7 +52,7 @@ pub enum RowSecurity {
     /// The database does not have it.
     Unsupported,
     Enforced,
-    /// The role is a superuser or has BYPASSRLS.
+    /// The role is a superuser or has BYPASSRLS, or a table has no forced row-level security.
     Bypassed,
 }
 
@@ -97,7 +98,11 @@ const SIZE: Sql = Sql {
 };
 const BYPASSES_ROW_SECURITY: Sql = Sql {
     sqlite: "SELECT 2",
-    postgres: "SELECT CASE WHEN rolsuper OR rolbypassrls THEN 1 ELSE 0 END
+    postgres: "SELECT CASE WHEN rolsuper OR rolbypassrls OR EXISTS (
+         SELECT 1 FROM pg_class c
+         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'org' AND NOT a.attisdropped
+         WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+           AND NOT (c.relrowsecurity AND c.relforcerowsecurity)) THEN 1 ELSE 0 END
        FROM pg_roles WHERE rolname = current_user",
 };
 /// Joined with orgs to use the index of each.
@@ -225,14 +230,24 @@ fn read_damage(tx: &Tx) -> Result<Vec<String>> {
     problems.filter(|problem| !matches!(problem, Ok(text) if text == "ok")).collect()
 }
 
-/// Reads the size of the database, and whether row-level security applies.
-fn read_basics(tx: &Tx) -> Result<(u64, RowSecurity)> {
-    let row_security = match number(tx, &BYPASSES_ROW_SECURITY, &[])? {
+impl Store {
+    /// Returns whether row-level security applies to the connected role.
+    pub fn row_security(&self) -> StoreFuture<RowSecurity> {
+        self.read_all_orgs(read_row_security)
+    }
+}
+
+fn read_row_security(tx: &Tx) -> Result<RowSecurity> {
+    Ok(match number(tx, &BYPASSES_ROW_SECURITY, &[])? {
         0 => RowSecurity::Enforced,
         1 => RowSecurity::Bypassed,
         _ => RowSecurity::Unsupported,
-    };
-    Ok((number(tx, &SIZE, &[])?, row_security))
+    })
+}
+
+/// Reads the size of the database, and whether row-level security applies.
+fn read_basics(tx: &Tx) -> Result<(u64, RowSecurity)> {
+    Ok((number(tx, &SIZE, &[])?, read_row_security(tx)?))
 }
 
 fn count_work(tx: &Tx) -> Result<WorkCounts> {

@@ -1,12 +1,9 @@
 //! Checks `ostler.toml` and the variables.
 
-use std::os::unix::fs::PermissionsExt as _;
-
 use ostler_store::HealthCheck;
 
 use super::{failed, join_problems, ok, warning};
 use crate::config::keys::{KEYS, OTHER_VARIABLES, is_known_variable};
-use crate::config::redact::redact;
 use crate::installation::{CONFIG_FILE, Installation};
 use ostler_world::unknown_name;
 
@@ -18,7 +15,7 @@ pub(super) fn unreadable(error: &anyhow::Error) -> HealthCheck {
 }
 
 pub(super) fn check(installation: &Installation) -> Vec<HealthCheck> {
-    let problems = [unknown_variables(), readable_password(installation)].concat();
+    let problems = unknown_variables();
     if problems.is_empty() {
         let file = installation.folder.join(CONFIG_FILE);
         let place = if file.exists() { file.display().to_string() } else { "variables".into() };
@@ -34,18 +31,4 @@ fn unknown_variables() -> Vec<String> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let unknown = names.filter(|name| name.starts_with("OSTLER_") && !is_known_variable(name));
     unknown.map(|name| unknown_name("variable", &name, known.iter().copied())).collect()
-}
-
-/// Returns a problem if others can read a password in the file.
-fn readable_password(installation: &Installation) -> Vec<String> {
-    let file = installation.folder.join(CONFIG_FILE);
-    let config = &installation.config;
-    let urls = [Some(&config.database), config.bus.as_ref()];
-    let has_password = urls.into_iter().flatten().any(|url| redact(url) != *url);
-    let mode = std::fs::metadata(&file).map_or(0, |found| found.permissions().mode());
-    if has_password && mode & 0o077 != 0 {
-        let file = file.display();
-        return vec![format!("others can read the password in {file}; run `chmod 600 {file}`")];
-    }
-    Vec::new()
 }

@@ -1,12 +1,12 @@
 //! Checks the machine: free disk space, and who can read the files of the installation.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use ostler_store::HealthCheck;
 
 use super::{failed, join_problems, ok, warning};
 use crate::installation::Installation;
+use crate::private_files;
 
 /// Less free space than this is a warning.
 const LOW_MIB: u64 = 1024;
@@ -40,18 +40,15 @@ fn assess_disk(free: u64, folder: &Path) -> HealthCheck {
     }
 }
 
-/// Checks that only the owner can read the database and the secrets.
+/// Checks that only the owner can read the configuration, the database and the secrets.
 fn check_files(installation: &Installation) -> HealthCheck {
-    let paths = installation.database_file().into_iter().chain([installation.secrets_folder()]);
-    let open = paths.filter(|path| {
-        let mode = std::fs::metadata(path).map_or(0, |found| found.permissions().mode());
-        mode & 0o077 != 0
-    });
-    let problems: Vec<String> = open
+    let problems: Vec<String> = private_files::reachable_by_others(installation)
+        .iter()
         .map(|path| format!("others can read {0}; run `chmod go= {0}`", path.display()))
         .collect();
     if problems.is_empty() {
-        return ok("files", "Only their owner can read the database file and the secrets.".into());
+        let message = "Only their owner can read the configuration, the database and the secrets.";
+        return ok("files", message.into());
     }
     warning("files", join_problems(&problems))
 }

@@ -25,13 +25,13 @@ pub(crate) struct UserSessionsArgs {
 pub(super) async fn list(args: &UserSessionsArgs) -> anyhow::Result<()> {
     let operator = Operator::open(&args.installation).await?;
     let platform = operator.platform().await?;
-    let (user, logins) = operator.org(&platform).logins_of(&args.user).await?;
+    let (_, logins) = operator.org(&platform).logins_of(&args.user).await?;
     if args.output.json {
         let all: Vec<Value> = logins.iter().map(login_json).collect();
         return crate::commands::print_json(&all);
     }
     if logins.is_empty() {
-        anstream::println!("{} is not logged in anywhere", user.email);
+        anstream::println!("this user is not logged in anywhere");
         return Ok(());
     }
     let header = ["session", "address", "by", "last used", "ends", "browser"];

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, NoTls, Statement};
+use tokio_postgres::{Client, NoTls, Statement};
 
+use super::address::ServerAddress;
 use super::coroutine::Waiter;
 use super::tx::PgTx;
 use super::{Pool, WAIT};
@@ -49,13 +50,13 @@ impl From<ConnectFailure> for StoreError {
 /// Serves requests, one after the other, and connects again when needed.
 pub(super) struct PgConnection<'w> {
     waiter: &'w Waiter<'w>,
-    config: &'w Config,
+    address: &'w ServerAddress,
     connection: Option<Connection>,
 }
 
 impl<'w> PgConnection<'w> {
-    pub(super) const fn new(waiter: &'w Waiter<'w>, config: &'w Config) -> Self {
-        Self { waiter, config, connection: None }
+    pub(super) const fn new(waiter: &'w Waiter<'w>, address: &'w ServerAddress) -> Self {
+        Self { waiter, address, connection: None }
     }
 
     /// Serves the requests of a pool until there is none. If the server accepts no further
@@ -120,12 +121,26 @@ impl<'w> PgConnection<'w> {
     }
 
     fn connect(&self) -> std::result::Result<Connection, ConnectFailure> {
-        let connected = self.waiter.wait(timeout(WAIT, self.config.connect(NoTls)));
         let late = |_| StoreError::Unavailable("the server did not answer in time".into());
-        let connected = connected.map_err(|error| ConnectFailure::Other(late(error)))?;
-        let (client, connection) = connected.map_err(ConnectFailure::from)?;
-        // It ends when the client is dropped; errors are reported to the client.
-        tokio::task::spawn_local(async { drop(connection.await) });
+        let late = |error| ConnectFailure::Other(late(error));
+        let ServerAddress { config, tls } = self.address;
+        // The task ends when the client is dropped; errors are reported to the client.
+        let client = match tls {
+            Some(tls) => {
+                let connecting = timeout(WAIT, config.connect(tls.clone()));
+                let connected = self.waiter.wait(connecting).map_err(late)?;
+                let (client, connection) = connected.map_err(ConnectFailure::from)?;
+                tokio::task::spawn_local(async { drop(connection.await) });
+                client
+            }
+            None => {
+                let connecting = timeout(WAIT, config.connect(NoTls));
+                let connected = self.waiter.wait(connecting).map_err(late)?;
+                let (client, connection) = connected.map_err(ConnectFailure::from)?;
+                tokio::task::spawn_local(async { drop(connection.await) });
+                client
+            }
+        };
         Ok(Connection { client, statements: RefCell::default() })
     }
 }

@@ -4,6 +4,7 @@
 //! for the server ([`coroutine`]); meanwhile the thread serves the other connections.
 //! Requests wait in one queue, and a connection is opened when all others are busy.
 
+mod address;
 mod connection;
 mod coroutine;
 mod tx;
@@ -15,10 +16,10 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{JoinSet, LocalSet};
-use tokio_postgres::Config;
 
 use super::job::Request;
 use crate::error::{Result, StoreError};
+use address::ServerAddress;
 use connection::PgConnection;
 use coroutine::Waiter;
 pub(crate) use tx::PgTx;
@@ -57,12 +58,13 @@ impl Drop for PoolOwner {
 impl Postgres {
     /// Creates the pool; the first request connects.
     pub(crate) fn open(url: &str) -> Result<Self> {
-        let mut config: Config = url.parse().map_err(|_| StoreError::InvalidUrl)?;
+        let mut address = ServerAddress::parse(url)?;
+        let config = &mut address.config;
         config.application_name("ostler").connect_timeout(WAIT);
         // Options of the address come last and override these.
         let options = format!("{OPTIONS} {}", config.get_options().unwrap_or_default());
         config.options(options.trim_end());
-        let pool = Arc::new(Pool { config, state: Mutex::default() });
+        let pool = Arc::new(Pool { address, state: Mutex::default() });
         let (starts, connections) = mpsc::unbounded_channel();
         let unavailable = |error: std::io::Error| StoreError::Unavailable(error.to_string());
         let runtime = Builder::new_current_thread().enable_all().build().map_err(unavailable)?;
@@ -100,7 +102,7 @@ fn run_connections(runtime: &Runtime, pool: &Arc<Pool>, mut starts: mpsc::Unboun
         while starts.recv().await.is_some() {
             let served = pool.clone();
             let serve = move |waiter: &Waiter<'_>| {
-                PgConnection::new(waiter, &served.config).serve_all(waiter, &served);
+                PgConnection::new(waiter, &served.address).serve_all(waiter, &served);
             };
             match coroutine::run(serve) {
                 Ok(connection) => drop(connections.spawn_local(connection)),
@@ -115,7 +117,7 @@ fn run_connections(runtime: &Runtime, pool: &Arc<Pool>, mut starts: mpsc::Unboun
 /// The requests and the connections that serve them.
 #[derive(Debug)]
 struct Pool {
-    config: Config,
+    address: ServerAddress,
     state: Mutex<PoolState>,
 }
 

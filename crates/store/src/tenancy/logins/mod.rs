@@ -88,7 +88,7 @@ const SWEEP: Sql = sql!(
 
 impl Store {
     /// Creates a log-in with its audit entry in each org of the user. `replaces` ends the
-    /// log-in that the browser had before, whoever it was of.
+    /// log-in that the browser had before, also one of another user.
     pub fn create_login(
         &self,
         new: NewLogin,
