@@ -57,7 +57,7 @@ impl Operations {
         let data = json!({"method": method, "address": address});
         let client = client.chars().take(MAX_CLIENT).collect();
         let new = NewLogin { id, user, method, address, client };
-        let entry = user_entry(user, "log_in", id, &data);
+        let entry = user_entry(user, "log_in", &id, &data);
         self.0.store.create_login(new, &token, replaces, entry).await?;
         Ok(token)
     }
@@ -94,7 +94,7 @@ impl Operations {
 
     /// Ends a log-in of a user.
     pub async fn end_own_login(&self, user: UserId, id: LoginId) -> Result<()> {
-        let entry = user_entry(user, "log_out", id, &Value::Null);
+        let entry = user_entry(user, "log_out", &id, &Value::Null);
         Ok(self.0.store.end_login(user, id, entry).await?)
     }
 
@@ -105,7 +105,7 @@ impl Operations {
         password: &PasswordHash,
         current: LoginId,
     ) -> Result<()> {
-        let entry = user_entry(user, "change_password", user, &Value::Null);
+        let entry = user_entry(user, "change_password", &user, &Value::Null);
         Ok(self.0.store.change_password(user, password, current, entry).await?)
     }
 
@@ -122,7 +122,7 @@ impl Operations {
     ) -> Result<UserId> {
         let (account, _) = self.password_code(code).await?;
         let user = account.user.id;
-        let entry = user_entry(user, "set_password", user, &Value::Null);
+        let entry = user_entry(user, "set_password", &user, &Value::Null);
         self.0.store.use_password_code(code, password, entry).await.map_err(unknown_code)
     }
 
@@ -146,7 +146,7 @@ impl Operations {
             Err(other) => return Err(other.into()),
         };
         let data = json!({"issuer": issuer, "subject": subject});
-        let entry = user_entry(user, "link_identity", user, &data);
+        let entry = user_entry(user, "link_identity", &user, &data);
         match store.link_identity(issuer, subject, user, entry).await {
             // Of two log-ins at the same time, the other one has linked it.
             Ok(()) | Err(StoreError::Conflict(_)) => Ok(user),
@@ -241,7 +241,7 @@ fn random_secret<T: std::str::FromStr>(prefix: &str) -> Result<T> {
 }
 
 /// Returns the audit entry of what a user does to their own account.
-fn user_entry(user: UserId, action: &str, subject: impl ToString, data: &Value) -> NewAuditEntry {
+fn user_entry(user: UserId, action: &str, subject: &impl ToString, data: &Value) -> NewAuditEntry {
     NewAuditEntry {
         id: fresh(AuditId::from_u128),
         actor: AuditActor::User(user),
