@@ -20,7 +20,7 @@ pub struct LoginRequest {
 }
 
 /// An identity provider that people can log in with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoginProvider {
     pub name: String,
     /// Where a browser begins.

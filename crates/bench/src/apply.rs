@@ -28,7 +28,7 @@ const AGENTS_PER_ORG: usize = 5;
 const FULL_TIME: Duration = Duration::from_secs(40);
 
 /// A machine that needs no secrets; the world has no channels.
-struct NoChannels;
+pub(crate) struct NoChannels;
 
 impl ApplyHost for NoChannels {
     fn new_secret(&self, _: OrgId, _: BindingId, _: &Channel) -> Result<Option<SecretRef>, String> {

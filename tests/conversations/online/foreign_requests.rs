@@ -69,8 +69,7 @@ async fn a26_no_field_over_http_is_called_layer_alone() {
         if method != "GET" || path.ends_with("/events") {
             continue;
         }
-        let record = records.iter().find(|(name, _)| path.contains(**name));
-        let path = record.map_or(path.to_owned(), |(name, id)| path.replace(name, id));
+        let path = records.iter().fold(path, |path, (name, id)| path.replace(name, id));
         let path = format!("/v1/orgs/{ORG}{path}");
         let request = online.http.get(online.url(path.trim_end_matches('/')));
         let answer = request.bearer_auth(&owner).send().await.unwrap();

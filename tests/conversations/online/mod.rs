@@ -37,7 +37,9 @@ use ostler_runtime::conversation::receive::team_chats::{
 use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::Clock;
 use ostler_server::rate_limits::RateRules;
-use ostler_server::{ConfigHost, IdentityProvider, Server, ServerDeps, ServerLimits, ThreadOptions};
+use ostler_server::{
+    ConfigHost, IdentityProvider, Server, ServerDeps, ServerLimits, ThreadOptions,
+};
 use ostler_store::{NewApiKey, OrgBinding};
 use serde_json::Value;
 use tokio::sync::watch;

@@ -15,7 +15,7 @@ use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::Clock;
 use ostler_runtime::operations::Operations;
 use ostler_server::rate_limits::RateRules;
-use ostler_server::{Server, ServerDeps, ServerLimits, ThreadOptions};
+use ostler_server::{ConfigHost, Server, ServerDeps, ServerLimits, ThreadOptions};
 use ostler_store::{OrgBinding, Store};
 use ostler_testkit as testkit;
 use serde_json::json;
@@ -28,6 +28,7 @@ use tokio::task::JoinSet;
 use super::gateway::{Gateway, GatewayMode};
 use super::http::MessageReader;
 use crate::BenchError;
+use crate::apply::NoChannels;
 use crate::pipeline::setup::{PipelineSetup, create_org};
 use crate::store::fixture::next;
 use crate::turn::setup::Task;
@@ -108,6 +109,7 @@ impl Installation {
             deltas: worker.deps().deltas.clone(),
             clock,
             threads: ThreadOptions::new(Arc::new(|_| Err("the suite has no threads".into()))),
+            host: ConfigHost(Arc::new(NoChannels)),
             public_url: None,
         })?
         .with_limits(ServerLimits { rates: RateRules::UNLIMITED, ..ServerLimits::default() });

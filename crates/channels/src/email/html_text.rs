@@ -168,12 +168,10 @@ impl TextWriter {
             ("blockquote", false) => self.quotes += 1,
             ("blockquote", true) => self.quotes = self.quotes.saturating_sub(1),
             ("tr", _) => self.in_row = false,
-            ("td" | "th", false) => {
-                if std::mem::replace(&mut self.in_row, true) {
-                    self.space = true;
-                    self.push_word("|");
-                    self.space = true;
-                }
+            ("td" | "th", false) if std::mem::replace(&mut self.in_row, true) => {
+                self.space = true;
+                self.push_word("|");
+                self.space = true;
             }
             ("li", false) => {
                 self.push_word("-");

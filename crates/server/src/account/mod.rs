@@ -52,7 +52,13 @@ pub(crate) fn routes() -> Vec<Route> {
         post(Public, "/v1/login", "logIn", "Log in with a password", log_in::log_in)
             .returns(schema_of::<Me>)
             .example(json!({"email": email, "password": password})),
-        get(Public, "/v1/login", "listLoginProviders", "List identity providers", oidc::routes::list),
+        get(
+            Public,
+            "/v1/login",
+            "listLoginProviders",
+            "List identity providers",
+            oidc::routes::list,
+        ),
         get(
             Public,
             "/v1/login/{provider}",

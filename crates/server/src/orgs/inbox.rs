@@ -44,7 +44,7 @@ async fn list(
     items.retain(|one| {
         let is_held = match query.holder {
             InboxHolder::Anybody => true,
-            InboxHolder::Me => one.holder == Some(request.actor.user_id()),
+            InboxHolder::Me => one.holder == Some(request.caller.actor().user_id()),
             InboxHolder::Nobody => one.holder.is_none(),
         };
         is_held

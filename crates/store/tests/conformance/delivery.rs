@@ -79,7 +79,7 @@ async fn z09_an_unreported_send_has_an_unknown_outcome(store: &Store) {
     let first = claim_send(store, Duration::from_millis(1)).await.unwrap();
     tokio::time::sleep(Duration::from_millis(20)).await;
     let unreported = store.unreported_sends(10).await.unwrap();
-    assert_eq!(unreported, [first.clone()]);
+    assert_eq!(unreported, std::slice::from_ref(&first));
     assert!(store.org(org).mark_unreported(&first).await.unwrap());
     assert!(!store.org(org).mark_unreported(&first).await.unwrap(), "once");
     assert_eq!(store.unreported_sends(10).await.unwrap(), []);

@@ -20,7 +20,7 @@ pub(crate) enum AskKind {
         args: Value,
         why: String,
         risk: String,
-        always: Option<AlwaysProposal>,
+        always: Option<Box<AlwaysProposal>>,
     },
     Question {
         question: String,

@@ -311,7 +311,7 @@ impl Transcript {
                         args,
                         why,
                         risk,
-                        always: ext.always,
+                        always: ext.always.map(Box::new),
                     },
                 )
             }

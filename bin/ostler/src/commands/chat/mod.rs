@@ -76,7 +76,7 @@ pub(crate) async fn run(mut args: ChatArgs) -> anyhow::Result<()> {
         .with_context(|| format!("cannot work in {}", args.workspace.display()))?;
     let (selected, greeting) = match found_model::find(&mut args.agent).await? {
         FoundModel::Chosen(greeting) => (model::select(&args.agent)?, greeting),
-        FoundModel::Script(model, greeting) => (model, greeting),
+        FoundModel::Script(model, greeting) => (*model, greeting),
     };
     let selected = Arc::new(selected);
     let servers = tools::start_mcp_servers(&args.agent, Vec::new()).await?;
@@ -121,8 +121,7 @@ fn setting(
     root: &Path,
 ) -> ChatSetting {
     let modes = harness.list_modes().iter();
-    let modes =
-        modes.map(|mode| ThreadMode { id: mode.id.to_string(), name: mode.name.to_string() });
+    let modes = modes.map(|mode| ThreadMode { id: mode.id.clone(), name: mode.name.clone() });
     let models = model.prices().into_iter().map(|(id, detail)| ChatModel { id, detail });
     ChatSetting {
         folder: Some(short_folder(root)),

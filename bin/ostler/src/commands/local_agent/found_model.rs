@@ -29,7 +29,7 @@ const WELCOME: &str = include_str!("welcome.yaml");
 pub(in crate::commands) enum FoundModel {
     /// The arguments or the configuration name it, or they do now.
     Chosen(Vec<String>),
-    Script(SelectedModel, Vec<String>),
+    Script(Box<SelectedModel>, Vec<String>),
 }
 
 /// Finds a model unless the arguments or the configuration name one. One that is found
@@ -56,7 +56,7 @@ pub(in crate::commands) async fn find(args: &mut LocalAgentArgs) -> anyhow::Resu
             return Ok(FoundModel::Chosen(vec![text]));
         }
     }
-    let model = SelectedModel::scripted(catalogue, WELCOME)?;
+    let model = Box::new(SelectedModel::scripted(catalogue, WELCOME)?);
     Ok(FoundModel::Script(
         model,
         vec![
@@ -83,7 +83,7 @@ async fn first_model(port: u16) -> Option<String> {
 fn model_of(answer: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(answer);
     let (head, body) = text.split_once("\r\n\r\n")?;
-    if !head.split(' ').nth(1).is_some_and(|status| status == "200") {
+    if head.split(' ').nth(1) != Some("200") {
         return None;
     }
     // The body may come in chunks, whose sizes stand around it.

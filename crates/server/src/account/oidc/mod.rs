@@ -49,7 +49,7 @@ impl fmt::Debug for ClientSecret {
 }
 
 /// The identity providers of an installation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct IdentityProviders(Vec<Provider>);
 
 impl IdentityProviders {
