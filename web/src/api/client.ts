@@ -55,6 +55,8 @@ export class Client {
   async #send(method: string, path: string, options: RequestOptions, signal: AbortSignal) {
     const headers = this.#headers()
     if (options.once) headers.set('Idempotency-Key', options.once)
+    // No page of another site can send it, so a cookie alone changes nothing.
+    if (method !== 'GET') headers.set('Ostler-Csrf', '1')
     const body = options.body === undefined ? undefined : JSON.stringify(options.body)
     if (body !== undefined) headers.set('Content-Type', 'application/json')
     try {

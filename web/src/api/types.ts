@@ -7,12 +7,35 @@ export interface Page<T> {
 
 export type Role = 'viewer' | 'operator' | 'admin' | 'owner' | 'platform_admin'
 
-export interface Me {
-  key: string
-  name: string
+/** An organization in which the caller works. */
+export interface OrgAccess {
   org: string
   slug: string
+  name: string
   role: Role
+  relation: 'own' | 'child' | 'parent' | 'unrelated'
+}
+
+export type Me =
+  | { kind: 'key'; key: string; name: string; org: string; slug: string; role: Role }
+  | { kind: 'user'; user: string; email: string; name: string; login: string; orgs: OrgAccess[] }
+
+export interface LoginProvider {
+  name: string
+  url: string
+}
+
+/** What a one-time code is for. */
+export interface Activation {
+  kind: 'password' | 'invitation'
+  email: string
+  org?: string
+  needs_password: boolean
+}
+
+export interface Activated {
+  email: string
+  logged_in: boolean
 }
 
 export type Urgency = 'low' | 'normal' | 'high'

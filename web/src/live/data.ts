@@ -9,7 +9,7 @@ import { account } from '../log_in/account.svelte.ts'
 import type { ThreadInfo } from '../threads/events.ts'
 import type { Topic } from './topics.ts'
 
-const org = () => account.me?.org ?? ''
+const org = () => account.org?.org ?? ''
 
 function orgQuery<T>(topic: Topic, path: () => string | null) {
   return createQuery(() => {

@@ -24,6 +24,7 @@ export class Live {
   readonly #pending = new Set<Topic>()
   #stop: AbortController | null = null
   #last: string | null = null
+  #path = ''
   #timer: ReturnType<typeof setTimeout> | undefined
   #onRefused: () => void
 
@@ -32,9 +33,10 @@ export class Live {
     this.#onRefused = onRefused
   }
 
-  start(client: Client): void {
+  start(client: Client, org: string): void {
     this.stop()
     this.#stop = new AbortController()
+    this.#path = `events?deltas=true&org=${org}`
     void this.#run(client, this.#stop.signal)
   }
 
@@ -61,7 +63,7 @@ export class Live {
   }
 
   async #follow(client: Client, signal: AbortSignal, onOpen: () => void): Promise<void> {
-    const body = await client.stream('events?deltas=true', this.#last, signal)
+    const body = await client.stream(this.#path, this.#last, signal)
     const reader = body.pipeThrough(new TextDecoderStream()).getReader()
     const parser = new EventParser()
     for (;;) {

@@ -1,14 +1,17 @@
-/** Who uses the dashboard, and the client with their credentials. */
+/** Who uses the dashboard, in which organization, and the client with their credentials. */
 
 import { Client } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
-import type { Me } from '../api/types.ts'
+import type { Me, OrgAccess } from '../api/types.ts'
 
 /** For this tab only: a key is gone when the tab is closed. */
 const STORED_KEY = 'ostler.key'
+const STORED_ORG = 'ostler.org'
 
 export class Account {
-  me = $state<Me | null>(null)
+  me = $state.raw<Me | null>(null)
+  /** The organization that the pages show; `null` if the caller works in none. */
+  org = $state.raw<OrgAccess | null>(null)
   /** Whether it is known who the user is. */
   ready = $state(false)
   client = $state.raw(new Client({ key: sessionStorage.getItem(STORED_KEY) }))
@@ -16,7 +19,7 @@ export class Account {
   /** Finds out whether the stored key or the cookie still holds. */
   async resume(): Promise<void> {
     try {
-      this.me = await this.client.get<Me>('me')
+      this.#enter(await this.client.get<Me>('me'))
     } catch (error) {
       if (!(error instanceof Problem) || error.status === 401) this.forget()
       else throw error
@@ -27,33 +30,69 @@ export class Account {
 
   async useKey(key: string): Promise<void> {
     const client = new Client({ key })
-    this.me = await client.get<Me>('me')
+    const me = await client.get<Me>('me')
     this.client = client
     sessionStorage.setItem(STORED_KEY, key)
+    this.#enter(me)
+  }
+
+  async usePassword(email: string, password: string): Promise<void> {
+    this.client = new Client({ key: null })
+    this.#enter(await this.client.post<Me>('login', { email, password }))
+  }
+
+  choose(org: OrgAccess): void {
+    localStorage.setItem(STORED_ORG, org.org)
+    this.org = org
+  }
+
+  async logOut(): Promise<void> {
+    if (this.me?.kind === 'user') await this.client.post('logout')
+    this.forget()
   }
 
   forget(): void {
     sessionStorage.removeItem(STORED_KEY)
     this.me = null
+    this.org = null
     this.client = new Client({ key: null })
+  }
+
+  #enter(me: Me): void {
+    this.me = me
+    const orgs = this.orgs
+    this.org = orgs.find((one) => one.org === localStorage.getItem(STORED_ORG)) ?? orgs[0] ?? null
+  }
+
+  get orgs(): OrgAccess[] {
+    if (this.me?.kind === 'user') return this.me.orgs
+    if (!this.me) return []
+    const { org, slug, role } = this.me
+    return [{ org, slug, name: slug, role, relation: 'own' }]
+  }
+
+  get name(): string {
+    return this.me?.name ?? ''
   }
 
   /** The user id under which conversations and approvals store what this caller does. */
   get user(): string | null {
+    if (this.me?.kind === 'user') return this.me.user
     return this.me ? this.me.key.replace(/^key_/, 'usr_') : null
   }
 
   get mayOperate(): boolean {
-    return this.me !== null && this.me.role !== 'viewer'
+    return this.org !== null && this.org.role !== 'viewer'
   }
 
   get mayConfigure(): boolean {
-    return this.mayOperate && this.me?.role !== 'operator'
+    const own = this.org?.relation === 'own' && (this.org.role === 'admin' || this.org.role === 'owner')
+    return own || this.org?.role === 'platform_admin'
   }
 
   /** A path below the org. */
   path(rest: string): string {
-    return `orgs/${this.me?.org ?? ''}/${rest}`
+    return `orgs/${this.org?.org ?? ''}/${rest}`
   }
 }
 

@@ -31,11 +31,10 @@ impl PasswordLink {
     pub(crate) fn print(&self) {
         anstream::println!("{}", self.link);
         anstream::eprintln!(
-            "{DIM}Send this link to {} yourself; it is not shown again. It works once, until {}, \
-             while `ostler serve` runs:\n  {}{DIM:#}",
+            "{DIM}Send this link to {} yourself; it is not shown again. In a browser it asks for a \
+             password. It works once, until {}, while `ostler serve` runs.{DIM:#}",
             self.email,
-            format_time(self.expires_at),
-            usage(&self.link)
+            format_time(self.expires_at)
         );
     }
 }
@@ -43,10 +42,4 @@ impl PasswordLink {
 /// Returns the link that a person opens with a one-time code.
 pub(crate) fn activation_link(installation: &Installation, code: &str) -> String {
     format!("{}/v1/activate?code={code}", installation.web_url())
-}
-
-/// Returns a command that uses a link.
-pub(crate) fn usage(link: &str) -> String {
-    let (address, code) = link.split_once("?code=").unwrap_or((link, ""));
-    format!("curl {address} -d '{{\"code\": \"{code}\", \"password\": \"…\"}}'")
 }

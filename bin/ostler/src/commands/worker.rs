@@ -9,7 +9,7 @@ use clap::Args;
 use ostler_store::{RowSecurity, Store};
 use tokio::net::TcpListener;
 #[cfg(unix)]
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::args::InstallationArgs;
@@ -55,6 +55,8 @@ pub(super) async fn run_app(
     let app = App::open(installation).await?;
     check_row_security(&app.store).await?;
     agent_models::warn(&app.store, &app.catalogue).await?;
+    // Before it is said that the server runs, so that no signal ends the process at once.
+    let mut signals = StopSignals::listen()?;
     match &listener {
         Some((_, address)) => {
             announce(format_args!("serving on http://{address}; press Ctrl-C to stop"));
@@ -63,10 +65,10 @@ pub(super) async fn run_app(
     }
     let (stop, stopped) = watch::channel(false);
     let signal = async {
-        stop_signal().await;
+        signals.next().await;
         tell(format_args!("{DIM}finishing work in progress; once more stops at once …{DIM:#}"));
         stop.send_replace(true);
-        stop_signal().await;
+        signals.next().await;
     };
     tokio::select! {
         result = app.run(at_once, listener.map(|(listener, _)| listener), stopped) => result,
@@ -100,15 +102,32 @@ async fn check_row_security(store: &Store) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits for Ctrl-C or SIGTERM.
-async fn stop_signal() {
+/// Ctrl-C and SIGTERM, from the moment on that it is made.
+struct StopSignals {
     #[cfg(unix)]
-    if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-        return;
+    terminate: Signal,
+    #[cfg(unix)]
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            #[cfg(unix)]
+            terminate: signal(SignalKind::terminate())?,
+            #[cfg(unix)]
+            interrupt: signal(SignalKind::interrupt())?,
+        })
     }
-    let _ = tokio::signal::ctrl_c().await;
+
+    /// Waits for the next one.
+    async fn next(&mut self) {
+        #[cfg(unix)]
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+        #[cfg(not(unix))]
+        let _ = tokio::signal::ctrl_c().await;
+    }
 }

@@ -103,6 +103,7 @@ fn example_table(reference: &Reference, key: &Key) -> String {
     let head = match key.name {
         "price" => "[price.\"shop/llama3\"]".to_owned(),
         "mode" => "[mode.plan]".to_owned(),
+        "rate_limit" => "[rate_limit.key]".to_owned(),
         name => format!("[[{name}]]"),
     };
     let lines = reference.nested(key).into_iter();

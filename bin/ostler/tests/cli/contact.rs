@@ -125,8 +125,9 @@ fn a_contact_is_deleted_only_with_yes() {
     let log = with_store(&url, async |store| {
         store.org(ORG).audit_entries(Some(&ROSA.to_string()), None, 10).await.expect("the log")
     });
-    assert_eq!(log.len(), 1);
-    assert_eq!(log[0].entry.action, "contact_deleted");
+    // The export of a contact that is gone was refused.
+    let actions: Vec<&str> = log.iter().map(|one| one.entry.action.as_str()).collect();
+    assert_eq!(actions, ["refused", "contact_deleted"]);
 }
 
 #[test]
@@ -169,8 +170,9 @@ fn o25_people_are_found_by_name_or_identifier() {
     demo.run(&["send", "hello", "--org", "bella", "--contact", "zoe"]);
     let listed = demo.json(&["contact", "ls", "--org", "bella"]);
     let kinds: Vec<_> = listed.as_array().expect("a list").iter().map(|one| &one["kind"]).collect();
-    assert_eq!(kinds, ["contact", "visitor"]);
-    assert_eq!(listed[1]["identifier"], "zoe");
+    // Rosa and Bruno of the story, and Zoe.
+    assert_eq!(kinds, ["contact", "visitor", "visitor"]);
+    assert!(listed.as_array().expect("a list").iter().any(|one| one["identifier"] == "zoe"));
     let found = demo.json(&["contact", "ls", "--org", "bella", "--search", "ZO"]);
     assert_eq!(found.as_array().expect("a list").len(), 1);
     for name in ["zoe", "webchat:zoe"] {
@@ -186,7 +188,7 @@ fn o25_people_are_found_by_name_or_identifier() {
     let gone = demo.error(&["contact", "show", "zoe", "--org", "bella"]);
     assert!(gone.contains("no contact or visitor `zoe`"), "{gone}");
     let left = demo.json(&["contact", "ls", "--org", "bella"]);
-    assert_eq!(left.as_array().expect("a list").len(), 1, "{left}");
+    assert_eq!(left.as_array().expect("a list").len(), 2, "{left}");
 }
 
 /// O25: a merged contact has the identifiers, conversations and orders of both.

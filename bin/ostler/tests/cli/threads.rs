@@ -235,13 +235,15 @@ fn k02_the_curl_examples_of_the_docs_run() {
         .map(|(_, body)| body)
         .filter(|body| body.contains("curl "))
         .collect();
-    assert_eq!(examples.len(), 2, "{examples:?}");
-    let run = |example: &str| {
+    assert_eq!(examples.len(), 3, "{examples:?}");
+    let admin = demo.json(&["key", "create", "admin", "--role", "admin", "--org", "bella"]);
+    let admin = admin["secret"].as_str().expect("a secret");
+    let run = |example: &str, key: &str| {
         let script = format!("{SHELL}{}", example.replace("127.0.0.1:7470", &server.address));
         let output = Command::new("bash")
             .args(["-c", &script])
             .current_dir(folder.path())
-            .env("KEY", &key)
+            .env("KEY", key)
             .output()
             .expect("bash runs");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -249,10 +251,11 @@ fn k02_the_curl_examples_of_the_docs_run() {
         assert!(output.status.success(), "{example}: {text} {errors}");
         text
     };
-    let threads = run(examples[0]);
+    assert!(run(examples[0], admin).contains("Calm and brief."), "an agent is made and changed");
+    let threads = run(examples[1], &key);
     assert_eq!(threads.matches("event: agent_end").count(), 2, "{threads}");
     assert!(threads.contains(r#""type":"image""#), "{threads}");
-    assert!(run(examples[1]).contains("event: open"), "the stream of the org");
+    assert!(run(examples[2], &key).contains("event: open"), "the stream of the org");
 }
 
 /// M41: the modes and models of an installation are listed over HTTP, with what they cost and

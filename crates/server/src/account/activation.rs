@@ -4,7 +4,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ostler_api::account::{
     ActivateRequest, Activated, Activation, ActivationKind, ActivationQuery,
@@ -40,12 +40,20 @@ impl OneTimeCode {
     }
 }
 
-/// `GET /v1/activate`: says what a code is for.
+/// `GET /v1/activate`: says what a code is for. A browser is sent to the dashboard, which
+/// asks for it again.
 pub(super) async fn show(
     State(server): State<Server>,
+    headers: HeaderMap,
     ClientAddress(from): ClientAddress,
     QueryParams(ActivationQuery { code }): QueryParams<ActivationQuery>,
 ) -> Result<Response> {
+    if wants_page(&headers) {
+        let page = format!("../#/activate/{code}");
+        let location = HeaderValue::try_from(page)
+            .map_err(|_| ApiError::new(ProblemCode::Invalid, "this is not a whole code"))?;
+        return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response());
+    }
     count(&server, from).await?;
     let operations = &server.deps.operations;
     let activation = match OneTimeCode::parse(&code)? {
@@ -83,6 +91,12 @@ pub(super) async fn show(
     let no_referrer = HeaderValue::from_static("no-referrer");
     response.headers_mut().insert(header::REFERRER_POLICY, no_referrer);
     Ok(response)
+}
+
+/// Returns whether a person opens the link, and not a program.
+fn wants_page(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
 fn next_step(fields: &[&str]) -> String {

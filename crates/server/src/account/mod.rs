@@ -28,7 +28,7 @@ pub(crate) mod same_site;
 use ostler_api::account::{Activated, Activation};
 use ostler_api::me::Me;
 use ostler_domain::org::permission::OrgPermission::{ManagePeople, View};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use self::key_refusals::KeyRefusals;
 use self::oidc::IdentityProviders;
@@ -125,6 +125,7 @@ pub(crate) fn member_routes() -> Vec<Route> {
             "Change what the logged-in member is notified of",
             notice_choices::change,
         )
+        .takes(schema_of::<Map<String, Value>>)
         .example(json!({"topics": {"escalation": ["email"]}})),
         post(
             ManagePeople,

@@ -127,7 +127,7 @@ mod tests {
                 assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
             }
         }
-        for forbidden in ["<script", "src=", "http://", "https://", "@import", "url("] {
+        for forbidden in ["<script", "src=", "=\"http", "@import", "url("] {
             assert!(!page.contains(forbidden), "{forbidden}");
         }
     }

@@ -8,7 +8,6 @@ use ostler_runtime::operations::NewMember;
 use ostler_store::StoreError;
 
 use crate::commands::operator::Operator;
-use crate::commands::password_link::usage;
 use crate::screen::{DIM, HEADER};
 
 const EMAIL: &str = "demo@example.com";
@@ -16,7 +15,7 @@ const EMAIL: &str = "demo@example.com";
 /// Prints how to log in: a link to choose a password, or that one was chosen.
 pub(super) async fn print(operator: &Operator, address: SocketAddr) -> anyhow::Result<()> {
     anstream::println!(
-        "\n  {HEADER}Log in{HEADER:#} to the HTTP API as {EMAIL}, who administers the demo:"
+        "\n  {HEADER}Dashboard{HEADER:#}  http://{address}/  for {EMAIL}, who administers the demo"
     );
     let account = match operator.store.user_account_by_email(EMAIL).await {
         Ok(account) => Some(account),
@@ -26,9 +25,8 @@ pub(super) async fn print(operator: &Operator, address: SocketAddr) -> anyhow::R
     let has_password = account.as_ref().is_some_and(|account| account.password.is_some());
     if has_password {
         anstream::println!(
-            "    curl http://{address}/v1/login -c cookies -d '{{\"email\": \"{EMAIL}\", \
-             \"password\": \"…\"}}'\n    {DIM}with the password that you chose; `ostler user invite \
-             {EMAIL}` makes a link for another{DIM:#}"
+            "    {DIM}with the password that you chose; `ostler user invite {EMAIL}` makes a link \
+             for another{DIM:#}"
         );
         return Ok(());
     }
@@ -47,9 +45,7 @@ pub(super) async fn print(operator: &Operator, address: SocketAddr) -> anyhow::R
     };
     let link = format!("http://{address}/v1/activate?code={}", created.code.expose());
     anstream::println!(
-        "    {link}\n    {DIM}The link says what it is for and works once. Choose a password with it, and \
-         see who you are:{DIM:#}\n    {}\n    curl http://{address}/v1/me -b cookies",
-        usage(&link).replacen("curl ", "curl -c cookies ", 1)
+        "    {link}\n    {DIM}Open this link once in a browser: choose a password, and you are in.{DIM:#}"
     );
     Ok(())
 }

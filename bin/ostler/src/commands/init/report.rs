@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::questions::Administrator;
 use super::{CONFIG_FILE, is_complete};
-use crate::commands::password_link::{PasswordLink, usage};
+use crate::commands::password_link::PasswordLink;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
 use crate::config::redact::redact;
@@ -69,10 +69,9 @@ impl InitReport<'_> {
         ]);
         if let Some(link) = &self.link {
             anstream::println!(
-                "\nThe administrator's link to set a password. It works once, while `ostler serve` \
-                 runs:\n\n  {}\n\n{DIM}{}{DIM:#}",
-                link.link,
-                usage(&link.link)
+                "\nThe administrator's link to set a password in a browser. It works once, while \
+                 `ostler serve` runs:\n\n  {}",
+                link.link
             );
         }
         if let Some(Token { id, secret, expires_at }) = &self.token {
