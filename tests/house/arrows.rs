@@ -98,9 +98,18 @@ const ROOMS: [(&str, &[&str]); 22] = [
     ("mail-parser", &["ostler-channels"]),
     (
         "reqwest",
-        &["ostler-http", "ostler-models", "ostler-tools", "ostler-channels", "ostler-tests"],
+        &[
+            "ostler-http",
+            "ostler-models",
+            "ostler-tools",
+            "ostler-channels",
+            // Log-in with identity providers.
+            "ostler-server",
+            "ostler-tests",
+        ],
     ),
-    ("rustls-platform-verifier", &["ostler-http"]),
+    // The store connects to PostgreSQL by TLS, without the HTTP client.
+    ("rustls-platform-verifier", &["ostler-http", "ostler-store"]),
     ("hyper", &["ostler-scripted", "ostler-server"]),
     ("serde-saphyr", &["ostler-scripted", "ostler-workspace"]),
     ("cap-std", &["ostler-workspace"]),

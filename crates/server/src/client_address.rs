@@ -7,16 +7,13 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 use axum::http::HeaderMap;
+use ipnet::IpNet;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// A network of addresses such as `10.0.0.0/8`, or one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Network {
-    address: u128,
-    /// How many leading bits of the IPv6 form belong to the network.
-    prefix: u32,
-}
+pub struct Network(IpNet);
 
 /// A text that is neither an address nor a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,28 +24,15 @@ impl FromStr for Network {
     type Err = InvalidNetwork;
 
     fn from_str(text: &str) -> Result<Self, InvalidNetwork> {
-        let invalid = || InvalidNetwork(text.to_owned());
-        let (address, length) = match text.split_once('/') {
-            Some((address, length)) => (address, Some(length)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.trim().parse().map_err(|_| invalid())?;
-        let bits: u32 = if address.is_ipv4() { 32 } else { 128 };
-        let length = match length {
-            Some(length) => length.trim().parse().map_err(|_| invalid())?,
-            None => bits,
-        };
-        if length > bits {
-            return Err(invalid());
-        }
-        Ok(Self { address: as_bits(address), prefix: 128 - bits + length })
+        let address = text.parse::<IpAddr>().map(IpNet::from).ok();
+        let network = address.or_else(|| text.parse().ok());
+        network.map(Self).ok_or_else(|| InvalidNetwork(text.to_owned()))
     }
 }
 
 impl Network {
     fn contains(self, address: IpAddr) -> bool {
-        let mask = u128::MAX.checked_shl(128 - self.prefix).unwrap_or(0);
-        as_bits(address) & mask == self.address & mask
+        self.0.contains(&address.to_canonical())
     }
 }
 
@@ -98,15 +82,6 @@ pub(crate) fn counted_address(address: IpAddr) -> IpAddr {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from(u128::from(address) >> 64 << 64)),
         v4 => v4,
     }
-}
-
-/// Returns an address in its IPv6 form.
-fn as_bits(address: IpAddr) -> u128 {
-    let address = match address {
-        IpAddr::V4(address) => address.to_ipv6_mapped(),
-        IpAddr::V6(address) => address,
-    };
-    u128::from(address)
 }
 
 #[cfg(test)]

@@ -26,7 +26,9 @@ pub(crate) fn router(server: &Server, table: Vec<Group>) -> Router {
         match route.access {
             Access::Org(_) | Access::Caller => api = add(api, route, server),
             Access::Visitor => chat = add(chat, route, server),
-            Access::Public | Access::Signed => others = add(others, route, server),
+            Access::Public | Access::Signed | Access::LogIn => {
+                others = add(others, route, server);
+            }
         }
     }
     let state = || server.clone();
@@ -59,7 +61,7 @@ fn add(router: Router<Server>, route: Route, server: &Server) -> Router<Server> 
         }
         // Browsers ask before they send a request of a page of another origin.
         Access::Visitor => handler.merge(options(chat::cors::preflight)),
-        Access::Public | Access::Signed => handler,
+        Access::Public | Access::Signed | Access::LogIn => handler,
     };
     router.route(&path, handler)
 }

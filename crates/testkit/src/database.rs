@@ -30,8 +30,12 @@ impl TestDatabase {
     /// Creates a database on the server of `make test`, owned by a new role that is no
     /// superuser, so that row-level security applies.
     pub async fn postgres() -> Self {
-        let server = postgres_url();
-        let client = connect(&server).await;
+        Self::postgres_on(&postgres_url()).await
+    }
+
+    /// Creates such a database on a server, as the superuser of its URL.
+    pub async fn postgres_on(server: &str) -> Self {
+        let client = connect(server).await;
         let name = unique_name();
         let role = format!("CREATE ROLE {name} LOGIN PASSWORD '{name}'");
         client.batch_execute(&role).await.expect("a new role");

@@ -145,5 +145,5 @@ async fn h08_d12_proposals_are_decided_over_http() {
     let levels: Page<LevelProposal> = operator.get("promotions", &()).await.unwrap();
     assert!(levels.items.is_empty());
     let none = owner.post::<_, Value>("promotions/gia/approve", &()).await.unwrap_err();
-    assert_eq!(none.code, ProblemCode::Invalid, "{none:?}");
+    assert_eq!(none.code, ProblemCode::NotFound, "{none:?}");
 }

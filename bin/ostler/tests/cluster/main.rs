@@ -24,7 +24,7 @@ use installation::{ClusterInstallation, ORG};
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
 use ostler_store::Store;
-use ostler_testkit::eventually;
+use ostler_testkit::{TestDatabase, eventually};
 use process::Process;
 use serde_json::{Value, json};
 use server::Server;
@@ -47,7 +47,8 @@ fn setting((variable, default): (&str, usize)) -> usize {
 async fn c19_z04_z09_three_processes_lose_nothing_and_repeat_nothing() {
     let gateway = Gateway::start([Reply::json(200, &json!({}))]).await;
     let (mut broker, mut database) = (Server::start("broker"), Server::start("database"));
-    let installation = ClusterInstallation::create(&database.url, &broker.url, &gateway.url).await;
+    let serving = TestDatabase::postgres_on(&database.url).await;
+    let installation = ClusterInstallation::create(&serving.url, &broker.url, &gateway.url).await;
     let mut processes = vec![
         Process::serve(&installation),
         Process::serve(&installation),
@@ -77,7 +78,7 @@ async fn c19_z04_z09_three_processes_lose_nothing_and_repeat_nothing() {
     database.restart();
     customers.finish().await;
 
-    let sql = Sql(database.url.clone());
+    let sql = Sql::of_superuser(&database.url, &serving.url);
     let left = "SELECT (SELECT count(*) FROM inbox WHERE state = 'pending')
         + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending'))";
     eventually("everything to be done", async || sql.number(left) == 0).await;
@@ -168,6 +169,13 @@ async fn assert_books_balance(installation: &ClusterInstallation, sql: &Sql) {
 struct Sql(String);
 
 impl Sql {
+    /// Sees the rows of all orgs in the database of a role that does not.
+    fn of_superuser(server: &str, database: &str) -> Self {
+        let (server, _) = server.rsplit_once('/').unwrap();
+        let (_, name) = database.rsplit_once('/').unwrap();
+        Self(format!("{server}/{name}"))
+    }
+
     fn texts(&self, query: &str) -> Vec<String> {
         let psql = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--command", query];
         let output = Command::new("psql").arg(&self.0).args(psql).output().unwrap();

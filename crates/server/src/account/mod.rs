@@ -33,7 +33,7 @@ use serde_json::{Map, Value, json};
 use self::key_refusals::KeyRefusals;
 use self::oidc::IdentityProviders;
 use self::passwords::Passwords;
-use crate::route::Access::{Caller, Public};
+use crate::route::Access::{Caller, LogIn};
 use crate::route::describe::schema_of;
 use crate::route::{Route, delete, get, patch, post, put};
 
@@ -49,43 +49,37 @@ pub(crate) struct Accounts {
 pub(crate) fn routes() -> Vec<Route> {
     let (email, password) = ("ada@example.org", "a long sentence of your own");
     vec![
-        post(Public, "/v1/login", "logIn", "Log in with a password", log_in::log_in)
+        post(LogIn, "/login", "logIn", "Log in with a password", log_in::log_in)
             .returns(schema_of::<Me>)
             .example(json!({"email": email, "password": password})),
+        get(LogIn, "/login", "listLoginProviders", "List identity providers", oidc::routes::list),
         get(
-            Public,
-            "/v1/login",
-            "listLoginProviders",
-            "List identity providers",
-            oidc::routes::list,
-        ),
-        get(
-            Public,
-            "/v1/login/{provider}",
+            LogIn,
+            "/login/{provider}",
             "beginLogin",
             "Send the browser to an identity provider",
             oidc::routes::begin,
         )
         .statuses(&[303]),
         get(
-            Public,
-            "/v1/login/{provider}/callback",
+            LogIn,
+            "/login/{provider}/callback",
             "finishLogin",
             "Log the browser in that comes back from an identity provider",
             oidc::routes::finish,
         )
         .statuses(&[303]),
         get(
-            Public,
-            "/v1/activate",
+            LogIn,
+            "/activate",
             "getActivation",
             "Say what a one-time code is for",
             activation::show,
         )
         .returns(schema_of::<Activation>),
         post(
-            Public,
-            "/v1/activate",
+            LogIn,
+            "/activate",
             "activate",
             "Set a password with a one-time code",
             activation::activate,

@@ -57,7 +57,8 @@ const ABOUT: &str = "Times are milliseconds since 1970 in UTC. The prefix of an 
     the next page. A POST with an `Idempotency-Key` runs once, and a repeat gets the same \
     response. Resources of other organizations are answered with 404. `x-ostler-access` is what \
     the route needs: nothing (`public`), a page that may embed the chat (`visitor`), a message \
-    that the channel verifies (`signed`), a key (`caller`), or a permission in the organization \
+    that the channel verifies (`signed`), a password or code in the request (`log_in`), a key \
+    or log-in (`caller`), or a permission in the organization \
     of the path.";
 
 fn generate(groups: &[Group]) -> Value {

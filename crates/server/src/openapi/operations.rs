@@ -47,7 +47,7 @@ pub(super) fn operation(route: &Route, tag: &str, schemas: &mut Schemas) -> Valu
 
 fn security(access: Access) -> Value {
     match access {
-        Access::Public | Access::Signed => json!([]),
+        Access::Public | Access::Signed | Access::LogIn => json!([]),
         Access::Visitor => json!([{"visitor": []}, {}]),
         Access::Caller | Access::Org(_) => json!([{"apiKey": []}]),
     }

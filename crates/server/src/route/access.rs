@@ -22,7 +22,10 @@ pub(crate) enum Access {
     Visitor,
     /// A message that the channel of the binding verifies.
     Signed,
-    /// A valid key.
+    /// Nothing before; the request itself proves who somebody is, with a password or a
+    /// one-time code.
+    LogIn,
+    /// A valid key or log-in.
     Caller,
     /// A key with a permission in the org of the path.
     Org(OrgPermission),
@@ -40,7 +43,7 @@ impl Access {
         match self {
             Self::Public => "",
             Self::Visitor => "/chat/{binding}",
-            Self::Signed | Self::Caller => "/v1",
+            Self::Signed | Self::LogIn | Self::Caller => "/v1",
             Self::Org(_) => "/v1/orgs/{org}",
         }
     }
@@ -56,6 +59,7 @@ impl Access {
             Self::Public => "public",
             Self::Visitor => "visitor",
             Self::Signed => "signed",
+            Self::LogIn => "log_in",
             Self::Caller => "caller",
             Self::Org(OrgPermission::View) => "view",
             Self::Org(OrgPermission::Operate) => "operate",
