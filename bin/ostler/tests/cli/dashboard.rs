@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::demo::DemoInstallation;
 use crate::running_server::RunningServer;
 
-/// U01-U06, U08, U13-U15, D06, G38, G40, G43: `web/tests` in headless Chromium.
+/// S13, U01-U06, U08, U13-U15, D06, G38, G40, G43: `web/tests` in headless Chromium.
 #[test]
 fn u03_operators_work_in_the_dashboard() {
     let demo = DemoInstallation::new();
@@ -13,12 +13,26 @@ fn u03_operators_work_in_the_dashboard() {
     let key = |name: &str| demo.json(&["key", "create", name, "--org", "bella"])["secret"].clone();
     let (ada, ben) = (key("ada"), key("ben"));
     let keys = [ada.as_str(), ben.as_str()].map(|key| key.expect("a secret")).join(" ");
+    let added = demo.json(&[
+        "member",
+        "add",
+        "eva@example.com",
+        "--name",
+        "Eva",
+        "--role",
+        "operator",
+        "--org",
+        "bella",
+    ]);
+    let link = added["password_link"]["link"].as_str().expect("a link").to_owned();
+    let (_, code) = link.split_once("?code=").expect("a code");
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let tests = Command::new("scripts/dashboard")
         .arg("browse")
         .current_dir(root)
         .env("OSTLER_URL", format!("http://{}", server.address))
         .env("OSTLER_KEYS", keys)
+        .env("OSTLER_CODE", code)
         .output()
         .expect("the tests run");
     assert!(tests.status.success(), "{}", String::from_utf8_lossy(&tests.stdout));
