@@ -37,7 +37,7 @@ test('u01 u02 g38 home and inbox say who waits, and keys lead there', async () =
   assert.ok(page.url().endsWith(`#/inbox/${session}`), page.url())
   await page.keyboard.press('g')
   await page.keyboard.press('t')
-  await page.getByRole('heading', { name: 'Threads' }).waitFor()
+  await page.getByRole('heading', { name: 'Threads', exact: true }).waitFor()
   const [escalated] = (await api('escalations')).items
   assert.equal(escalated.escalation.status, 'pending', '`g t` goes to the threads and takes nothing over')
   assert.deepEqual(page.problems, [])
@@ -47,6 +47,7 @@ test('u01 u02 g38 home and inbox say who waits, and keys lead there', async () =
 test('u05 d06 an approval shows exact arguments, and approving it makes the call', async () => {
   const page = await open('/#/approvals')
   const card = page.getByRole('article')
+  await card.getByText(/Enzo asks, because/).waitFor()
   await card.getByText('10.00').waitFor()
   await card.getByText('cannot be undone', { exact: true }).waitFor()
   await card.getByRole('button', { name: 'Approve' }).click()
@@ -66,7 +67,7 @@ test('u03 g40 one operator takes over, and the other sees it within a second', a
   await ada.reload()
   assert.equal(await reply.inputValue(), 'Hello Rosa, this is Ada.', 'the draft survives a reload')
   await ada.getByRole('button', { name: 'Take over and send' }).click()
-  await ben.getByText(/Colleague .* has this conversation/).waitFor({ timeout: 3_000 })
+  await ben.getByText('ada has this conversation').waitFor({ timeout: 3_000 })
   await ben.getByRole('log').getByText('Hello Rosa, this is Ada.').waitFor({ timeout: 3_000 })
   assert.equal(await ben.getByLabel('Reply to Rosa').count(), 0)
   assert.equal(await reply.inputValue(), '')

@@ -20,6 +20,7 @@
 //! | [`thread`], [`thread_event`] | threads of the interactive harness and their events |
 //! | [`event`] | the event stream |
 //! | [`account`] | log-in of people and their own accounts |
+//! | [`names`] | names of agents and people by id |
 //! | [`me`] | the identity of the caller |
 //! | [`service`] | the state of the server |
 
@@ -35,6 +36,7 @@ pub mod hierarchy;
 pub mod inbox;
 pub mod knowledge;
 pub mod me;
+pub mod names;
 pub mod notice;
 pub mod org;
 pub mod page;

@@ -1,13 +1,14 @@
 /** What agents and people are called on screen. */
 
 import { shortId } from '../format/words.ts'
+import { names } from '../live/names.svelte.ts'
 import { account } from '../log_in/account.svelte.ts'
 
 export function agentName(id: string | null): string {
-  return id ? `Agent ${shortId(id)}` : 'No agent'
+  return id ? (names.agent(id) ?? `Agent ${shortId(id)}`) : 'No agent'
 }
 
 export function personName(user: string | null): string {
   if (!user) return 'A person'
-  return user === account.user ? 'You' : `Colleague ${shortId(user)}`
+  return user === account.user ? 'You' : (names.person(user) ?? `Colleague ${shortId(user)}`)
 }

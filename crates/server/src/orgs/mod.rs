@@ -12,6 +12,7 @@ pub(crate) mod inbox;
 pub(crate) mod knowledge;
 pub(crate) mod list;
 pub(crate) mod members;
+pub(crate) mod names;
 pub(crate) mod notices;
 pub(crate) mod proposals;
 pub(crate) mod refunds;

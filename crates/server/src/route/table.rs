@@ -18,6 +18,7 @@ pub(crate) fn groups() -> Vec<Group> {
         group("Members", "The people of an organization, and their log-ins.", {
             let mut routes = orgs::members::routes();
             routes.extend(account::member_routes());
+            routes.extend(orgs::names::routes());
             routes
         }),
         group("Agents", "Agents, their souls and prompts.", {

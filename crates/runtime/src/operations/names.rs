@@ -1,0 +1,39 @@
+//! The names of those who act in an org, for screens that have their ids.
+
+use std::collections::BTreeMap;
+
+use ostler_domain::id::{AgentId, UserId};
+use ostler_domain::org::permission::OrgPermission;
+
+use super::{OrgOperations, Result};
+
+/// The most people and keys whose names are read.
+const MAX_NAMES: u32 = 1_000;
+
+/// Names by id.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ActorNames {
+    pub agents: BTreeMap<AgentId, String>,
+    /// People and API keys of the org and of its parent, whose people work here too. Keys
+    /// have the id under which their work is stored.
+    pub people: BTreeMap<UserId, String>,
+}
+
+impl OrgOperations<'_> {
+    /// Returns the names of the agents and people of the org.
+    pub async fn actor_names(&self) -> Result<ActorNames> {
+        let own = self.authorize(OrgPermission::View).await?;
+        let agents = own.agents().await?.into_iter().map(|agent| (agent.id, agent.display_name));
+        let mut names = ActorNames { agents: agents.collect(), people: BTreeMap::new() };
+        let parent = own.org().await?.parent().map(|parent| self.inner().store.org(parent));
+        for org in [Some(own), parent].into_iter().flatten() {
+            for member in org.members(None, MAX_NAMES).await? {
+                names.people.insert(member.user.id, member.user.name);
+            }
+            for key in org.keys(None, MAX_NAMES).await? {
+                names.people.insert(UserId::from_u128(key.id.as_u128()), key.name);
+            }
+        }
+        Ok(names)
+    }
+}
