@@ -156,8 +156,11 @@ async fn assert_processes_are_limited(test: &TestWorkspace) {
     assert_eq!(result.end, CommandEnd::Exited(0));
     assert_eq!(marker.processes(), 0, "the children were not killed");
     let count: u32 = result.output.text().trim().parse().expect("a number");
-    assert!((10..=40).contains(&count), "{count}");
-    if result.enforcement.processes == LimitMechanism::ControlGroup {
+    // A limit of the user counts what other tests run meanwhile, and what ends makes room.
+    let is_own = result.enforcement.processes == LimitMechanism::ControlGroup;
+    let most = if is_own { 40 } else { 80 };
+    assert!((10..=most).contains(&count), "{count}");
+    if is_own {
         assert!(result.out_of_processes);
     }
 }
