@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActorNames {
     pub agents: Vec<NamedAgent>,
-    /// People and API keys of the org and of its parent. Keys have the id under which their
-    /// work is stored.
+    /// People and API keys of the org; for people of its parent also those of the parent. Keys
+    /// have the id under which their work is stored.
     pub people: Vec<NamedPerson>,
 }
 

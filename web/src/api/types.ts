@@ -194,7 +194,7 @@ export interface LedgerLine {
   reference: string | null
 }
 
-/** Text that an agent is writing, or what became of it. */
+/** Text that an agent is writing, or the end of such a draft. */
 export interface Delta {
   session: string
   run: string

@@ -38,7 +38,7 @@ export function matches(session: Session, filter: Filter, user: string | null): 
 
 const URGENCY: Record<Urgency, number> = { high: 0, normal: 1, low: 2 }
 
-/** Those who wait come first: the urgent, then whoever has waited longest. The rest is newest first. */
+/** Those who wait come first, by urgency and then by waiting time. The rest is newest first. */
 export function compare(a: Session, b: Session): number {
   const [one, other] = [holderOf(a), holderOf(b)]
   if (one.kind === 'waiting' && other.kind === 'waiting') {

@@ -14,8 +14,8 @@ const MAX_NAMES: u32 = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ActorNames {
     pub agents: BTreeMap<AgentId, String>,
-    /// People and API keys of the org and of its parent, whose people work here too. Keys
-    /// have the id under which their work is stored.
+    /// People and API keys of the org; for people of its parent, who work here too, also those
+    /// of the parent. Keys have the id under which their work is stored.
     pub people: BTreeMap<UserId, String>,
 }
 
@@ -25,8 +25,15 @@ impl OrgOperations<'_> {
         let own = self.authorize(OrgPermission::View).await?;
         let agents = own.agents().await?.into_iter().map(|agent| (agent.id, agent.display_name));
         let mut names = ActorNames { agents: agents.collect(), people: BTreeMap::new() };
-        let parent = own.org().await?.parent().map(|parent| self.inner().store.org(parent));
-        for org in [Some(own), parent].into_iter().flatten() {
+        let (store, parent) = (&self.inner().store, own.org().await?.parent());
+        let mut orgs = vec![own];
+        // Who may not see the parent learns no names of its people.
+        if let Some(parent) = parent
+            && self.actor.authorize(store, parent, OrgPermission::View).await.is_ok()
+        {
+            orgs.push(store.org(parent));
+        }
+        for org in orgs {
             for member in org.members(None, MAX_NAMES).await? {
                 names.people.insert(member.user.id, member.user.name);
             }
