@@ -11,8 +11,8 @@ use crate::approvals::{SAVES, answer_and_deliver, contacts, only, operator};
 use crate::support::{GIA, agent, scenario};
 
 /// D06, decision on a call during a takeover: the person can have it made at once, before or
-/// after they approved it. It is made once, the agent says nothing, the person is told what
-/// came of it, and the agent knows of it when it has the conversation again.
+/// after they approved it. It is made once, the agent says nothing, the person is told the
+/// result, and the agent knows it when it has the conversation again.
 #[tokio::test]
 async fn d06_a_call_is_made_at_once_during_a_takeover_if_wanted() {
     for (approved_before, worked_off) in [(false, false), (true, false), (true, true)] {

@@ -2,6 +2,7 @@
 //! and function of its walkthroughs exists.
 
 use std::fs;
+use std::path::Path;
 
 use crate::metadata::{own_packages, root};
 
@@ -41,20 +42,18 @@ fn files_and_functions_of_the_walkthroughs_exist() {
             .copied()
             .filter(|name| name.ends_with(".rs") && name.contains('/'))
             .collect();
-        let sources: String = files
-            .iter()
-            .map(|file| {
-                let path = root().join("crates").join(file);
-                fs::read_to_string(&path).unwrap_or_else(|_| panic!("{file} does not exist"))
-            })
-            .collect();
+        let sources: String = files.iter().map(|file| source(file)).collect();
         for name in names.iter().filter(|name| is_function(name)) {
             let function = name.rsplit("::").next().unwrap_or(name);
             let declared = format!("fn {function}");
-            assert!(
-                sources.contains(&declared) || everywhere(&declared),
-                "no `{declared}` for the step: {step}"
-            );
+            // A function without a file was named with its file in an earlier step.
+            let found = if followed_by_file(step, name) {
+                sources.contains(&declared)
+            } else {
+                sources.contains(&declared) || everywhere(&declared)
+            };
+            assert!(found, "no `{declared}` in the files of the step: {step}");
+            assert!(is_called(function), "only tests call `{function}`: {step}");
             checked += 1;
         }
     }
@@ -73,8 +72,46 @@ fn is_function(name: &str) -> bool {
         && last != "refund_payment"
 }
 
+fn source(file: &str) -> String {
+    let path = root().join("crates").join(file);
+    fs::read_to_string(&path).unwrap_or_else(|_| panic!("{file} does not exist"))
+}
+
+/// Whether a step has the form "`name` (`file.rs`".
+fn followed_by_file(step: &str, name: &str) -> bool {
+    step.split(&format!("`{name}` (`")).skip(1).any(|rest| rest.contains(".rs`"))
+}
+
 fn everywhere(declared: &str) -> bool {
+    sources_matching(|_, text| text.contains(declared))
+}
+
+/// Whether production code mentions a function beyond its declaration.
+fn is_called(function: &str) -> bool {
+    sources_matching(|path, text| {
+        let is_test = path.components().any(|part| part.as_os_str() == "tests");
+        let code = text.split("#[cfg(test)]").next().unwrap_or(text);
+        !is_test
+            && code.lines().any(|line| {
+                names_function(line, function)
+                    && !line.contains(&format!("fn {function}"))
+                    && !line.trim_start().starts_with("//")
+            })
+    })
+}
+
+/// Whether a line contains the whole name.
+fn names_function(line: &str, function: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(function).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + function.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
+fn sources_matching(matches: impl Fn(&Path, &str) -> bool) -> bool {
     crate::words::sources()
         .iter()
-        .any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains(declared)))
+        .any(|path| fs::read_to_string(path).is_ok_and(|text| matches(path, &text)))
 }

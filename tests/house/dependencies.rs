@@ -1,9 +1,10 @@
 //! What may be depended on: licences and sources of `deny.toml`, and nothing
 //! that is not used.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::metadata::{own_packages, packages, root};
+use crate::metadata::{duplicates, own_packages, packages, root};
 
 /// The licences that `deny.toml` allows.
 fn allowed_licences() -> Vec<String> {
@@ -95,6 +96,20 @@ fn every_source_is_the_registry() {
         .map(|(name, source)| format!("{name} from {source}"))
         .collect();
     assert_eq!(elsewhere, [""; 0]);
+}
+
+/// Two versions of a library are built and linked twice.
+#[test]
+fn few_libraries_have_two_versions() {
+    let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in duplicates().lines() {
+        if let Some((name, rest)) = line.split_once(" v") {
+            let version = rest.split_whitespace().next().unwrap_or(rest);
+            versions.entry(name.to_owned()).or_default().insert(version.to_owned());
+        }
+    }
+    versions.retain(|_, versions| versions.len() > 1);
+    assert!(versions.len() < 21, "{}: {versions:?}", versions.len());
 }
 
 /// A dependency that no source file of its package mentions is not needed.

@@ -49,6 +49,13 @@ pub(crate) fn packages() -> Vec<Package> {
     packages
 }
 
+/// The libraries that are built in several forms, with their versions, a line each.
+pub(crate) fn duplicates() -> String {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let arguments = ["tree", "--locked", "--workspace", "--duplicates", "--depth", "0"];
+    output(Command::new(cargo).args(arguments).args(["--prefix", "none"]).current_dir(root()))
+}
+
 fn output(command: &mut Command) -> String {
     let output = command.output().expect("the command runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -81,8 +81,10 @@ pub enum Beyond {
     Refused,
     /// The rest is cut off.
     Cut,
-    /// The rest is cut off or left out, and the agent and the sender are told.
+    /// The rest is cut off, and the agent and the sender are told.
     CutWithNotice,
+    /// The input is left out, and the agent and the sender are told.
+    LeftOutWithNotice,
     /// The input is left out.
     LeftOut,
     /// Its hash takes its place.
@@ -116,13 +118,13 @@ impl ChannelInput {
 
     /// Returns the cap of the input.
     pub const fn cap(self) -> InputCap {
-        use Beyond::{Cut, CutWithNotice, Hashed, LeftOut, Refused};
+        use Beyond::{Cut, CutWithNotice, Hashed, LeftOut, LeftOutWithNotice, Refused};
         use Unit::{Bytes, Characters, Items};
         let (max, unit, beyond) = match self {
             Self::Body => (MAX_BODY_BYTES, Bytes, Refused),
             Self::Text => (MAX_TEXT_BYTES, Bytes, CutWithNotice),
-            Self::Files => (MAX_FILES, Items, CutWithNotice),
-            Self::File => (MAX_BLOB_BYTES, Bytes, CutWithNotice),
+            Self::Files => (MAX_FILES, Items, LeftOutWithNotice),
+            Self::File => (MAX_BLOB_BYTES, Bytes, LeftOutWithNotice),
             Self::FileUrl => (MAX_URL_BYTES, Bytes, Refused),
             Self::FileName | Self::SenderName | Self::Subject => (MAX_NAME_CHARS, Characters, Cut),
             Self::Locale => (MAX_LOCALE_CHARS, Characters, LeftOut),
@@ -427,7 +429,8 @@ mod tests {
                 }
                 _ => 0,
             };
-            assert_eq!(notices > 0, beyond == Beyond::CutWithNotice, "{input:?}");
+            let has_notice = matches!(beyond, Beyond::CutWithNotice | Beyond::LeftOutWithNotice);
+            assert_eq!(notices > 0, has_notice, "{input:?}");
             assert_eq!(taken.clone().within_limits(), Ok(taken), "{input:?}: it is within now");
         }
     }
@@ -448,7 +451,8 @@ mod tests {
             let what = match beyond {
                 Beyond::Refused => "refused",
                 Beyond::Cut => "cut",
-                Beyond::CutWithNotice => "left out, with a notice to the agent and the sender",
+                Beyond::CutWithNotice => "cut, with a notice to the agent and the sender",
+                Beyond::LeftOutWithNotice => "left out, with a notice to the agent and the sender",
                 Beyond::LeftOut => "left out",
                 Beyond::Hashed => "replaced by its hash",
             };

@@ -38,7 +38,7 @@
 //! | `event` | events, and how readers follow them |
 //! | `config` | the configuration and its builder |
 //! | `context` | what the workspace and messages add to the prompt |
-//! | `mode`, `subagent`, `models`, `state`, `task`, `thread`, `message` | what they say |
+//! | `mode`, `subagent`, `models`, `state`, `task`, `thread`, `message` | the values of these names |
 //! | `shipped` | modes that are shipped, with their instructions as files |
 //! | `tools` | the built-in tools of every agent |
 //! | `request` | what a tool finds in its context |

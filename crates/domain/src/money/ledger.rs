@@ -1,4 +1,5 @@
-//! The ledger: reserve before a turn, settle after it, release on failure.
+//! The ledger: reserve before a turn, settle in its commit, which releases the rest. A
+//! reservation whose turn was never committed expires.
 //!
 //! The whole rule, without I/O. The store loads and locks the accounts that an
 //! operation concerns, applies the rule, and writes back what changed.

@@ -10,7 +10,7 @@ use crate::tool::catalogue::{
 };
 use crate::tool::{Audience, ToolGroup, ToolName, ToolSpec};
 
-/// The only built-in tools of customer service, wherever it works. Besides them it has what
+/// The allow list of customer service: its only built-in tools, wherever it works. Besides them it has what
 /// its org has made for customers.
 pub const LAYER_4_ALLOWED: [ToolName; 14] = [
     ToolName::from_static("query_org_data"),
@@ -55,7 +55,8 @@ const DECISIONS: [ToolName; 5] =
     [DELEGATE_TO_CHILD, INSTRUCT_AGENT, DECIDE_ISSUE, ANSWER_DELEGATION, ACKNOWLEDGE_INSIGHT];
 
 /// Returns why an agent with this position does not have a tool while it answers `audience`,
-/// if so. To a customer every agent answers with the rights of layer 4.
+/// if so. To a customer every agent answers with the rights of layer 4; the allow list is for
+/// customer service itself, because a specialist needs its own tools.
 pub fn removal(
     tool: &ToolSpec,
     position: &BusinessPosition,

@@ -87,8 +87,8 @@ pub(crate) async fn run(
         return Box::pin(answer(context, input, recovered)).await;
     }
     let note = format!(
-        "A person approved your call of {tool}. It is made now; then tell the customer what \
-         came of it."
+        "A person approved your call of {tool}. It is made now; then tell the customer the \
+         result."
     );
     let input = Input {
         agent: Some(stored.approval.agent),

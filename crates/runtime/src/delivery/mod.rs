@@ -4,7 +4,8 @@
 //! whom. Whether a failed send is retried is decided by
 //! [`ostler_domain::channel::delivery`], and how a message looks by `channels`.
 //!
-//! A worker claims one entry at a time, for as long as one piece of the message may take.
+//! A worker claims several entries at a time, each for as long as one piece of a message may
+//! take.
 //! How far the message got is stored between the pieces, so that no piece is sent twice and
 //! none goes out after a takeover. A provider that asks for a pause gets it for the whole
 //! binding. An entry whose sender never reports is sent again with the same id where the

@@ -89,6 +89,9 @@ const DUE_CONVERSATIONS: Sql = Sql {
        FROM conversations c WHERE c.org = $1 AND c.pending_at <= (SELECT now_ms())
        ORDER BY c.pending_at, c.id LIMIT $2 FOR UPDATE OF c SKIP LOCKED",
 };
+/// Takes the lease. The conversation is due again when the lease expires: if its holder has
+/// died by then, another worker takes the expired lease over, and the token of the old one is
+/// stale.
 const LEASE: Sql = sql!(
     "UPDATE conversations SET lease_token = lease_token + 1, lease_until = now_ms() + ?3,
        pending_at = now_ms() + ?3

@@ -100,7 +100,8 @@ pub enum OutboxState {
     Unknown,
     /// A takeover came before it was sent.
     Withdrawn,
-    /// A dead letter that a person has closed.
+    /// A dead letter that is not sent any more: its retries are used up, or a person has
+    /// closed it.
     Abandoned,
 }
 

@@ -210,7 +210,7 @@ fn top_up(tx: &Tx, org: OrgId, id: ReservationId, total: Credits, ttl: Duration)
     tx.finish(&statements).map(drop)
 }
 
-/// ReleaseWhen a reservation may be released.
+/// When a reservation may be released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReleaseWhen {
     Now,

@@ -45,7 +45,7 @@ enum CardStep {
 }
 
 impl App {
-    /// Keeps the card that of the first open question.
+    /// Shows the card of the first open question, and keeps it while that is the same.
     pub(super) fn update_card(&mut self) {
         let id = self.transcript.asks.first().map(|ask| ask.id.clone());
         if self.card.as_ref().map(|card| &card.id) == id.as_ref() {

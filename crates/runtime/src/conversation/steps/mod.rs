@@ -1,6 +1,6 @@
 //! The steps of answering an input, in the order in which they run. Each module has one
-//! entry function; [`super::pipeline`] calls them. The numbers are those of the product
-//! description and of the run's record.
+//! entry function; [`super::pipeline`] calls them. A run's record and the trace
+//! name the steps by these numbers.
 //!
 //! | step | what it does | module |
 //! |---|---|---|
