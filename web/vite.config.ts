@@ -1,6 +1,8 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte'
 import { defineConfig } from 'vite'
 
+const server = process.env.OSTLER_URL ?? 'http://127.0.0.1:7470'
+
 // Addresses are relative, so that the dashboard works behind any path prefix.
 export default defineConfig({
   base: './',
@@ -13,6 +15,6 @@ export default defineConfig({
     reportCompressedSize: true,
   },
   server: {
-    proxy: { '/v1': process.env.OSTLER_URL ?? 'http://127.0.0.1:7470' },
+    proxy: Object.fromEntries(['/v1', '/openapi.json', '/widget.js', '/chat'].map((path) => [path, server])),
   },
 })

@@ -13,7 +13,15 @@ export interface RequestOptions {
   body?: unknown
   /** Sent as `Idempotency-Key`: a repeat with the same key does not act twice. */
   once?: string
+  /** The version that a change is based on (`ETag`); another one is refused with 412. */
+  match?: string | null
   signal?: AbortSignal
+}
+
+/** An object with the version that was read. */
+export interface Versioned<T> {
+  value: T
+  version: string | null
 }
 
 export class Client {
@@ -27,16 +35,26 @@ export class Client {
     return this.request('GET', path, { signal })
   }
 
+  async getVersioned<T>(path: string, signal?: AbortSignal): Promise<Versioned<T>> {
+    const response = await this.#request('GET', path, { signal })
+    return { value: (await response.json()) as T, version: response.headers.get('ETag') }
+  }
+
   post<T>(path: string, body: unknown = {}, once: string = crypto.randomUUID()): Promise<T> {
     return this.request('POST', path, { body, once })
   }
 
   async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+    const response = await this.#request(method, path, options)
+    return (response.status === 204 ? undefined : await response.json()) as T
+  }
+
+  async #request(method: string, path: string, options: RequestOptions): Promise<Response> {
     const limit = AbortSignal.timeout(TIMEOUT_MS)
     const signal = options.signal ? AbortSignal.any([options.signal, limit]) : limit
     const response = await this.#send(method, path, options, signal)
     if (!response.ok) throw await problemOf(response)
-    return (response.status === 204 ? undefined : await response.json()) as T
+    return response
   }
 
   /** Opens an event stream, which has no time limit. */
@@ -55,6 +73,7 @@ export class Client {
   async #send(method: string, path: string, options: RequestOptions, signal: AbortSignal) {
     const headers = this.#headers()
     if (options.once) headers.set('Idempotency-Key', options.once)
+    if (options.match) headers.set('If-Match', options.match)
     // No page of another site can send it, so a cookie alone changes nothing.
     if (method !== 'GET') headers.set('Ostler-Csrf', '1')
     const body = options.body === undefined ? undefined : JSON.stringify(options.body)

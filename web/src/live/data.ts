@@ -5,13 +5,14 @@ import type {
   Approval, CreditAccount, DeadLetter, Document, Insight, Issue, LedgerLine, Notice, OrgDelegation, Page,
   Session, SessionDetail, SoulProposal, UnknownOutcome,
 } from '../api/types.ts'
+import type * as Api from '../api/schema.ts'
 import { account } from '../log_in/account.svelte.ts'
 import type { ThreadInfo } from '../threads/events.ts'
 import type { Topic } from './topics.ts'
 
 const org = () => account.org?.org ?? ''
 
-function orgQuery<T>(topic: Topic, path: () => string | null) {
+export function orgQuery<T>(topic: Topic, path: () => string | null) {
   return createQuery(() => {
     const rest = path()
     return {
@@ -45,4 +46,28 @@ export const useSoulProposal = (id: () => string | null) =>
 
 export const useThreads = (search: () => string) =>
   orgQuery<Page<ThreadInfo>>('threads', () => `threads?search=${encodeURIComponent(search())}`)
+export const useAgents = () => orgQuery<Page<Api.AgentDefinition>>('setup', () => 'agents')
+
+export const useSoulVersions = (agent: () => string) =>
+  orgQuery<Api.SoulVersions>('setup', () => `agents/${agent()}/soul/versions`)
+
+export const usePrompt = (agent: () => string) => orgQuery<Api.PromptPreview>('setup', () => `agents/${agent()}/prompt`)
+export const useAgentTools = (agent: () => string) => orgQuery<Api.ToolExplanation>('setup', () => `agents/${agent()}/tools`)
+export const useMembers = () => orgQuery<Page<Api.Member>>('setup', () => 'members')
+export const useRun = (id: () => string | null) => orgQuery<Api.RunDetail>('session', () => (id() ? `runs/${id()}` : null))
+
+export const useRunHarness = (id: () => string | null) =>
+  orgQuery<Api.RunHarness>('session', () => (id() ? `runs/${id()}/harness` : null))
+
+export const useAudit = (filter: () => string) => orgQuery<Page<Api.AuditEntry>>('setup', () => `audit?limit=100${filter()}`)
+
+/** An object that is edited, with its version. */
+export const useVersioned = <T>(path: () => string) =>
+  createQuery(() => ({
+    queryKey: ['setup', org(), 'edited', path()],
+    queryFn: ({ signal }) => account.client.getVersioned<T>(account.path(path()), signal),
+    // A form is not changed below the hands of who fills it in.
+    refetchInterval: false as const,
+  }))
+
 export const useDocuments = () => orgQuery<Page<Document>>('knowledge', () => 'knowledge')

@@ -1,6 +1,6 @@
 /** Which data an event of the log makes out of date. */
 
-export type Topic = 'sessions' | 'session' | 'approvals' | 'notices' | 'problems' | 'credits' | 'layers' | 'threads' | 'knowledge'
+export type Topic = 'sessions' | 'session' | 'approvals' | 'notices' | 'problems' | 'credits' | 'layers' | 'threads' | 'knowledge' | 'setup' | 'workflows'
 
 const TOPICS: Record<string, Topic[]> = {
   message: ['sessions', 'session'],
@@ -9,7 +9,7 @@ const TOPICS: Record<string, Topic[]> = {
 }
 
 /** An event of a kind that this dashboard does not know may concern anything. */
-const ALL: Topic[] = ['sessions', 'session', 'approvals', 'notices', 'problems', 'credits', 'layers']
+const ALL: Topic[] = ['sessions', 'session', 'approvals', 'notices', 'problems', 'credits', 'layers', 'setup', 'workflows']
 
 export function topicsOf(kind: string): Topic[] {
   return TOPICS[kind] ?? ALL

@@ -10,8 +10,11 @@ use crate::running_server::RunningServer;
 fn u03_operators_work_in_the_dashboard() {
     let demo = DemoInstallation::new();
     let server = RunningServer::start(&demo.home());
-    let key = |name: &str| demo.json(&["key", "create", name, "--org", "bella"])["secret"].clone();
-    let (ada, ben) = (key("ada"), key("ben"));
+    let key = |name: &str, role: &str| {
+        let created = demo.json(&["key", "create", name, "--org", "bella", "--role", role]);
+        created["secret"].clone()
+    };
+    let (ada, ben) = (key("ada", "owner"), key("ben", "operator"));
     let keys = [ada.as_str(), ben.as_str()].map(|key| key.expect("a secret")).join(" ");
     let added = demo.json(&[
         "member",

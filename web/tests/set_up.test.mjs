@@ -1,0 +1,107 @@
+// How an agent, a person and a tool are set up in the dashboard, in the demo.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { api, closeBrowser, open } from './browser.mjs'
+
+after(closeBrowser)
+
+test('u07 an agent is added, and a change is shown before it is saved', async () => {
+  const page = await open('/#/agents')
+  await page.getByRole('button', { name: 'Add an agent' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name', { exact: true }).fill('Sofia')
+  await dialog.getByLabel('Slug').fill('sofia')
+  await dialog.getByRole('button', { name: 'Add' }).click()
+  await page.getByRole('heading', { name: 'Sofia' }).waitFor()
+  await page.getByLabel('Autonomy').selectOption('semi_autonomous')
+  await page.getByLabel('Max messages per day').fill('40')
+  await page.getByRole('button', { name: 'Save …' }).click()
+  await dialog.getByRole('row', { name: 'autonomy supervised semi_autonomous' }).waitFor()
+  await dialog.getByRole('row', { name: 'limits · max messages per day 100 40' }).waitFor()
+  assert.equal((await api('agents/sofia')).autonomy, 'supervised', 'nothing is saved yet')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.').waitFor()
+  const { autonomy, limits } = await api('agents/sofia')
+  assert.deepEqual([autonomy, limits.max_messages_per_day], ['semi_autonomous', 40])
+  assert.deepEqual(page.problems, [])
+  await page.context().close()
+})
+
+test('u07 a change that the rules forbid is refused in words, and nothing is lost', async () => {
+  const page = await open('/#/agents/sofia')
+  await page.getByLabel('Autonomy').selectOption('autonomous')
+  await page.getByRole('button', { name: 'Save …' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('alert').getByText(/autonomous/).waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  assert.equal(await page.getByLabel('Autonomy').inputValue(), 'autonomous')
+  await page.getByRole('button', { name: 'Undo all' }).click()
+  assert.equal(await page.getByLabel('Autonomy').inputValue(), 'semi_autonomous')
+  await page.context().close()
+})
+
+test('u07 h02 a soul has versions, and goes back to an older one', async () => {
+  const page = await open('/#/agents/enzo/soul')
+  await page.getByLabel('Personality').fill('Exact.')
+  await page.getByRole('button', { name: 'Save …' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'Version 2' }).waitFor()
+  await page.getByText('+ Exact.').waitFor()
+  page.on('dialog', (dialog) => dialog.accept())
+  await page.getByRole('button', { name: 'Go back to this version' }).click()
+  await page.getByRole('heading', { name: 'Version 3' }).waitFor()
+  assert.match((await api('agents/enzo')).soul.personality, /^Exact and kind/)
+  assert.deepEqual(page.problems, [])
+  await page.context().close()
+})
+
+test('u07 the tools of an agent say why it has them, and why not', async () => {
+  const page = await open('/#/agents/gia/tools')
+  await page.getByLabel('Search tools').fill('refund')
+  const row = page.getByRole('listitem').filter({ hasText: 'refund payment' })
+  await row.getByText('deny').waitFor()
+  await page.goto(page.url().replace('gia', 'enzo'))
+  await page.getByLabel('Search tools').fill('refund')
+  await row.getByText('destructive, semi_autonomous').waitFor()
+  await page.context().close()
+})
+
+test('u12 a person is added and gets a link, and a tool is added and removed', async () => {
+  const page = await open('/#/set-up')
+  await page.getByLabel('E-mail').fill('mia@example.com')
+  await page.getByLabel('Name').fill('Mia')
+  await page.getByRole('button', { name: 'Add' }).click()
+  const card = page.getByRole('article').filter({ hasText: 'mia@example.com' })
+  await card.getByRole('button', { name: 'Link to choose a password' }).click()
+  await page.getByRole('dialog').getByText(/activate\?code=/).waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('button', { name: 'HTTP tools' }).click()
+  await page.getByRole('button', { name: 'Add an HTTP tool' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name', { exact: true }).fill('find_order')
+  await dialog.getByLabel('Description').fill('Finds an order by its number.')
+  await dialog.getByLabel('Url').fill('https://shop.example/orders')
+  await dialog.getByRole('button', { name: 'Add' }).click()
+  const tool = page.getByRole('article').filter({ hasText: 'find_order' })
+  await tool.waitFor()
+  page.on('dialog', (one) => one.accept())
+  await tool.getByRole('button', { name: 'Remove' }).click()
+  await page.getByText('Nothing yet').waitFor()
+  await page.getByRole('button', { name: 'Audit log' }).click()
+  await page.getByText('create http tool').or(page.getByText(/create .*tool/)).first().waitFor()
+  assert.deepEqual(page.problems, [])
+  await page.context().close()
+})
+
+test('u04 a run shows its steps, its calls and the nine groups of the harness', async () => {
+  const session = (await api('sessions')).items.find((one) => one.name === 'Rosa').id
+  const [run] = (await api(`sessions/${session}`)).runs
+  const page = await open(`/#/runs/${run.id}`)
+  await page.getByRole('row', { name: /model and tools/ }).first().waitFor()
+  await page.getByText('refund payment').waitFor()
+  const groups = ['Identity', 'Soul', 'Tool scope', 'Credit budget', 'Autonomy', 'Rate limits', 'Session context', 'Error state', 'Escalation state']
+  for (const name of groups) await page.getByText(name, { exact: true }).first().waitFor()
+  assert.deepEqual(page.problems, [])
+  await page.context().close()
+})
