@@ -1,6 +1,6 @@
 /** What the pages read, each under the topic by which the event stream makes it out of date. */
 
-import { createQuery } from '@tanstack/svelte-query'
+import { createInfiniteQuery, createQuery } from '@tanstack/svelte-query'
 import type {
   Approval, CreditAccount, DeadLetter, Document, Insight, Issue, LedgerLine, Notice, OrgDelegation, Page,
   Session, SessionDetail, SoulProposal, UnknownOutcome,
@@ -23,7 +23,47 @@ export function orgQuery<T>(topic: Topic, path: () => string | null) {
   })
 }
 
-export const useSessions = () => orgQuery<Page<Session>>('sessions', () => 'sessions?limit=200')
+/** Conversations that a person has or that wait for one. */
+export const useHandedOff = () => orgQuery<Page<Session>>('sessions', () => 'sessions?which=handed_off&limit=200')
+
+/** All conversations: those that concern people at once, the others page by page. */
+export function useConversations() {
+  const handedOff = useHandedOff()
+  const pages = createInfiniteQuery(() => ({
+    queryKey: ['sessions', org(), 'pages'],
+    queryFn: ({ pageParam, signal }: { pageParam: string; signal: AbortSignal }) => {
+      const after = pageParam ? `&cursor=${encodeURIComponent(pageParam)}` : ''
+      return account.client.get<Page<Session>>(account.path(`sessions?limit=200${after}`), signal)
+    },
+    initialPageParam: '',
+    getNextPageParam: (last: Page<Session>) => last.next ?? null,
+  }))
+  const items = $derived.by(() => {
+    const all = [...(pages.data?.pages ?? []).flatMap((page) => page.items), ...(handedOff.data?.items ?? [])]
+    return [...new Map(all.map((one) => [one.id, one])).values()]
+  })
+  return {
+    get items() {
+      return items
+    },
+    get error() {
+      return pages.error ?? handedOff.error
+    },
+    get isLoaded() {
+      return pages.isSuccess && handedOff.isSuccess
+    },
+    /** Whether there are older ones. */
+    get hasMore() {
+      return pages.hasNextPage
+    },
+    more() {
+      if (pages.hasNextPage && !pages.isFetchingNextPage) void pages.fetchNextPage()
+    },
+    refetch() {
+      void Promise.all([pages.refetch(), handedOff.refetch()])
+    },
+  }
+}
 
 export const useSession = (id: () => string | null) =>
   orgQuery<SessionDetail>('session', () => (id() ? `sessions/${id()}` : null))
