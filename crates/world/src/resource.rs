@@ -33,6 +33,11 @@ impl Resource {
         Self(value)
     }
 
+    /// Keeps a value that is no valid resource, so that others can refer to it.
+    pub(crate) const fn unchecked(value: Value) -> Self {
+        Self(value)
+    }
+
     /// Parses a value as a resource of a kind and fills in what is left out.
     pub fn parse(kind: Kind, value: &Value) -> Result<Self, InvalidResource> {
         use crate::spec;

@@ -251,3 +251,30 @@ Examples:
     /// Imitate a model provider: answer HTTP requests from a script
     MockModel(MockModelArgs),
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use unicode_width::UnicodeWidthStr as _;
+
+    use super::Cli;
+
+    /// O24: an example that a terminal of 80 columns broke could not be copied.
+    #[test]
+    fn o24_every_command_has_examples_that_fit_a_terminal() {
+        let mut commands = vec![Cli::command()];
+        let mut examples = 0;
+        while let Some(command) = commands.pop() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let (name, is_leaf) = (command.get_name(), !command.has_subcommands());
+            assert!(!is_leaf || command.is_hide_set() || help.contains("  ostler "), "{name}");
+            for line in help.lines().filter(|line| line.starts_with("  ")) {
+                assert!(line.width() <= 80, "{name}: {line}");
+                examples += 1;
+            }
+            commands
+                .extend(command.get_subcommands().filter(|one| one.get_name() != "help").cloned());
+        }
+        assert!(examples > 300, "only {examples} lines were found");
+    }
+}

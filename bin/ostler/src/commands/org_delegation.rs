@@ -29,8 +29,10 @@ Examples:
     /// Give work to a client; the platform gives it to an agency
     #[command(after_help = "\
 Examples:
-  ostler org-delegation create \"Put the new menu online\" --to bella --org harbour
-  ostler org-delegation create \"Review the prices\" --to harbour --org ostler --priority high")]
+  ostler org-delegation create \"Put the new menu online\" --to bella \\
+      --org harbour
+  ostler org-delegation create \"Review the prices\" --to harbour --org ostler \\
+      --priority high")]
     Create(OrgDelegationCreateArgs),
     /// Accept received work
     #[command(after_help = "\

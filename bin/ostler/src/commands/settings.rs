@@ -19,9 +19,13 @@ Examples:
     #[command(after_help = "\
 Examples:
   ostler settings set team.max_handoffs=3 --org nordlicht
-  ostler settings set session_budget.cap=80 session_budget.warning=60 --org nordlicht
-  ostler settings set 'people.owner={channel = \"bot\", identifier = \"4711\"}' --org nordlicht
-  ostler settings set 'lifetimes.webchat={idle_secs = 900, longest_secs = 7200}' --org nordlicht
+  ostler settings set session_budget.cap=80 session_budget.warning=60 \\
+      --org nordlicht
+  ostler settings set 'people.owner={channel = \"bot\", identifier = \"4711\"}' \\
+      --org nordlicht
+  ostler settings set \\
+      'lifetimes.webchat={idle_secs = 900, longest_secs = 7200}' \\
+      --org nordlicht
 
 `ostler settings show` prints the keys. Values are written as in a world file; a
 text needs no quotes, and an empty value resets the key to its default.")]

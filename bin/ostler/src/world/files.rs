@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use ostler_world::file::{ParsedFiles, Problems};
+use ostler_world::file::{ParsedFiles, Problem, Problems};
 use ostler_world::rules::Violation;
 
 /// Reads world files: each path is a file, or a folder with files that end in `.toml`.
@@ -63,6 +63,11 @@ pub(crate) fn report(parsed: &ParsedFiles, violations: &[Violation]) -> anyhow::
     if problems.is_empty() {
         return anyhow::anyhow!(elsewhere.join("\n"));
     }
+    in_file_order(problems)
+}
+
+/// Returns problems as one error, in the order of their places.
+pub(crate) fn in_file_order(mut problems: Vec<Problem>) -> anyhow::Error {
     problems.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
     anyhow::Error::new(Problems(problems))
 }

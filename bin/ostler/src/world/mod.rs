@@ -26,7 +26,7 @@ use ostler_world::spec::{
 };
 use ostler_world::{Address, Resource, Resources, unknown_name};
 
-pub(crate) use files::{read_files, report, toml_files};
+pub(crate) use files::{in_file_order, read_files, report, toml_files};
 
 /// The sample world that is compiled into the program.
 pub(crate) const SAMPLE: &str = include_str!("../../../../examples/harbour.toml");

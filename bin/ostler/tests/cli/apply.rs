@@ -347,6 +347,29 @@ fn o05_a_mistake_names_its_place_and_changes_nothing() {
     }
 }
 
+/// O05: mistakes in the form of a file, secrets in it and broken rules are reported together;
+/// what follows from a mistake is not.
+#[test]
+fn o05_mistakes_of_every_kind_are_reported_together() {
+    let world = Exported::new();
+    world.edit("bella.toml", "parent = ", "parrent = ");
+    world.edit("bella.toml", "create_contact", "create_contct");
+    world.edit("bella.toml", "[[integration]]", "[[agent]]\nslug = \"nina\"\nname = \"Nina\"\nsubtype = \"sales_asistant\"\nautonomy = \"supervised\"\n\n[[agent]]\nslug = \"otto\"\nname = \"Otto\"\nsubtype = \"sales_assistant\"\n\n[[channel]]\nname = \"bot\"\nkind = \"telegram\"\nagent = \"otto\"\nsecret = \"123456:ABCDEFGHIJKLMNOPQRSTUVWXYZ\"\n\n[[channel]]\nname = \"chat\"\nkind = \"webchat\"\nagent = \"ninna\"\n\n[[integration]]");
+    let said = world.demo.error(&["apply", world.path(), "--yes"]);
+    for part in [
+        "no key `parrent`; did you mean `parent`?",
+        "no tool `create_contct`; did you mean `create_contact`?",
+        "no role `sales_asistant`; did you mean `sales_assistant`?",
+        "`autonomy` is missing",
+        "never written down",
+        "no agent `ninna`; did you mean `nina`?",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert_eq!(said.matches(".toml:").count(), 6, "each once, and nothing else: {said}");
+    assert!(!said.contains("ABCDEFGH"), "{said}");
+}
+
 /// O09, H03: a protected agent cannot be paused, not even by the operator.
 #[test]
 fn o09_h03_a_system_agent_stays_active() {

@@ -9,6 +9,6 @@ mod source;
 pub(crate) use check::check;
 pub use data::DataEntry;
 pub(crate) use parse::to_json;
-pub use parse::{ParsedFiles, parse};
+pub use parse::{ParsedFiles, PartlyParsed, parse, parse_partly};
 pub use problem::{Problem, Problems};
 pub use source::Source;

@@ -1,6 +1,6 @@
 //! Files as resources, each with its place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use ostler_domain::secret::WRITTEN_SECRET;
@@ -38,14 +38,34 @@ struct Place {
     index: usize,
 }
 
+/// Files with mistakes, as far as they can be read: rules among their resources can still be
+/// checked, so that people see all mistakes at once.
+#[derive(Debug)]
+pub struct PartlyParsed {
+    pub files: ParsedFiles,
+    /// The mistakes so far; empty if there is none.
+    pub problems: Vec<Problem>,
+    /// The resources with mistakes, of which only the names are reliable. `None` if some could
+    /// not be read at all.
+    pub incomplete: Option<BTreeSet<Address>>,
+}
+
 /// Parses files, each with its name, and checks them against the schema. The error holds
 /// everything that is wrong.
 pub fn parse<'a>(
     files: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<ParsedFiles, Problems> {
+    let PartlyParsed { files, problems, .. } = parse_partly(files);
+    if problems.is_empty() { Ok(files) } else { Err(Problems(problems)) }
+}
+
+/// Parses files like [`parse`], and keeps what can be read of files with mistakes.
+pub fn parse_partly<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> PartlyParsed {
     let mut parsed = ParsedFiles::default();
     let mut problems = Vec::new();
+    let mut total = 0;
     for (name, text) in files {
+        total += 1;
         match Source::new(name, text) {
             Ok(source) => parsed.sources.push(source),
             Err(problem) => problems.push(problem),
@@ -54,10 +74,16 @@ pub fn parse<'a>(
     for source in &parsed.sources {
         check(source, source.root(), schema::schema(), &mut problems);
     }
-    if problems.is_empty() {
-        problems = parsed.read_resources();
-    }
-    if problems.is_empty() { Ok(parsed) } else { Err(Problems(problems)) }
+    let all_read = parsed.sources.len() == total;
+    let mut reader = Reader { problems, incomplete: all_read.then(BTreeSet::new) };
+    parsed.read_resources(&mut reader);
+    PartlyParsed { files: parsed, problems: reader.problems, incomplete: reader.incomplete }
+}
+
+/// What is found while resources are read.
+struct Reader {
+    problems: Vec<Problem>,
+    incomplete: Option<BTreeSet<Address>>,
 }
 
 impl ParsedFiles {
@@ -98,8 +124,7 @@ impl ParsedFiles {
         addresses.into_iter().map(|(address, _)| address).collect()
     }
 
-    fn read_resources(&mut self) -> Vec<Problem> {
-        let mut problems = Vec::new();
+    fn read_resources(&mut self, reader: &mut Reader) {
         let sources = std::mem::take(&mut self.sources);
         for (number, source) in sources.iter().enumerate() {
             let default_org = only_org(source.root());
@@ -107,19 +132,20 @@ impl ParsedFiles {
                 for index in 0.. {
                     let Some(item) = entry(source.root(), kind, index) else { break };
                     let place = Place { source: number, kind, index };
-                    if let Err(problem) = self.read(source, place, &item, default_org.as_deref()) {
-                        problems.push(problem);
-                    }
+                    self.read(source, place, &item, default_org.as_deref(), reader);
                 }
             }
-            problems.extend(self.read_sessions(source, default_org.as_deref()).err());
+            // The schema covers sessions and data: their problems would be said twice.
+            let has_problems = reader.problems.iter().any(|one| one.file == source.name());
+            let sessions = self.read_sessions(source, default_org.as_deref()).err();
+            reader.problems.extend(sessions.filter(|_| !has_problems));
             match data::read(source, number, default_org.as_deref()) {
                 Ok(entries) => self.data.extend(entries),
-                Err(problem) => problems.push(problem),
+                Err(_) if has_problems => {}
+                Err(problem) => reader.problems.push(problem),
             }
         }
         self.sources = sources;
-        problems
     }
 
     fn read(
@@ -128,25 +154,50 @@ impl ParsedFiles {
         place: Place,
         item: &Item,
         default_org: Option<&str>,
-    ) -> Result<(), Problem> {
+        reader: &mut Reader,
+    ) {
         let kind = place.kind;
         let mut value = to_json(item);
         let at = |path: &str| source.find(item, path);
-        fill_org(&mut value, kind, default_org)
-            .map_err(|message| source.problem(at(""), message))?;
-        let resource = Resource::parse(kind, &value).map_err(|error| {
-            let problem = source.problem(at(&error.path), error.cause.to_string());
-            // What stands where a secret is named may be the secret.
-            if error.path.contains("secret") { problem.without_excerpt() } else { problem }
-        })?;
+        if let Err(message) = fill_org(&mut value, kind, default_org) {
+            reader.problems.push(source.problem(at(""), message));
+            reader.incomplete = None;
+            return;
+        }
+        // What the schema has found in it is among the problems already.
+        let mut found = Vec::new();
+        if !reader.problems.is_empty() {
+            check(source, item, schema::of_kind(kind), &mut found);
+        }
+        let mut is_incomplete = !found.is_empty();
+        let resource = loop {
+            let error = match Resource::parse(kind, &value) {
+                Ok(resource) => break resource,
+                Err(error) => error,
+            };
+            if found.is_empty() {
+                let problem = source.problem(at(&error.path), error.cause.to_string());
+                // What stands where a secret is named may be the secret.
+                let is_secret = error.path.contains("secret");
+                reader.problems.push(if is_secret { problem.without_excerpt() } else { problem });
+            }
+            is_incomplete = true;
+            let key = error.path.split(['.', '[']).next().unwrap_or_default();
+            if value.as_object_mut().and_then(|fields| fields.remove(key)).is_none() {
+                break Resource::unchecked(value);
+            }
+        };
         let address = address(kind, resource.value());
+        if is_incomplete && let Some(incomplete) = &mut reader.incomplete {
+            incomplete.insert(address.clone());
+        }
         if self.resources.contains_key(&address) {
             let message = format!("there are two of `{address}`; each is defined once");
-            return Err(source.problem(at(kind.name_key()), message));
+            reader.problems.push(source.problem(at(kind.name_key()), message));
+            return;
         }
         self.places.insert(address.clone(), place);
         self.resources.insert(address, resource);
-        Ok(())
     }
 
     fn read_sessions(&mut self, source: &Source, default_org: Option<&str>) -> Result<(), Problem> {

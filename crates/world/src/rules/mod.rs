@@ -44,13 +44,28 @@ pub fn check<'a>(
     changed: impl IntoIterator<Item = &'a Address>,
     known: &KnownNames,
 ) -> Vec<Violation> {
+    check_around(before, after, changed, known, &BTreeSet::new())
+}
+
+/// Checks resources like [`check`], where some of them are incomplete: others may refer to
+/// them, but what follows from their content is not checked.
+pub fn check_around<'a>(
+    before: &Resources,
+    after: &Resources,
+    changed: impl IntoIterator<Item = &'a Address>,
+    known: &KnownNames,
+    incomplete: &BTreeSet<Address>,
+) -> Vec<Violation> {
     let mut checker = Checker::new(before, after, known);
+    checker.orgs.retain(|slug, _| !incomplete.contains(&Address::of_org(slug)));
     let mut orgs_changed = false;
     for address in changed {
         orgs_changed |= address.kind == Kind::Org;
-        checker.resource(address);
+        if !incomplete.contains(address) {
+            checker.resource(address);
+        }
     }
-    if orgs_changed {
+    if orgs_changed && incomplete.iter().all(|address| address.kind != Kind::Org) {
         checker.tree();
     }
     checker.violations

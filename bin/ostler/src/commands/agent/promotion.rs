@@ -30,7 +30,8 @@ Examples:
     /// Leave an agent at its level; none is proposed for a month
     #[command(after_help = "\
 Examples:
-  ostler agent promotion reject support --org nordlicht --reason \"after the season\"")]
+  ostler agent promotion reject support --org nordlicht \\
+      --reason \"after the season\"")]
     Reject(RejectArgs),
 }
 

@@ -16,7 +16,7 @@ use ostler_runtime::operations::world::{
 };
 use ostler_runtime::operations::{Actor, OperationError};
 use ostler_store::StoreError;
-use ostler_world::file::{ParsedFiles, parse};
+use ostler_world::file::{ParsedFiles, parse_partly};
 use ostler_world::plan::{Keep, Plan};
 use ostler_world::{Kind, Resources};
 
@@ -26,7 +26,7 @@ use super::policy::{print_replay, replay_for_plan, replay_json};
 use super::tools::definition::print_problems;
 use crate::screen::DIM;
 use crate::tool_check;
-use crate::world::{read_files, report};
+use crate::world::{in_file_order, read_files, report};
 
 pub(crate) use host::Host;
 pub(crate) use plan_view::short;
@@ -82,8 +82,9 @@ impl From<KeepArg> for Keep {
 
 pub(crate) async fn run(args: &ApplyArgs) -> anyhow::Result<()> {
     let files = read_files(&args.paths)?;
-    let parsed = parse(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))?;
-    let operator = Operator::open(&args.installation).await?;
+    let operator = Operator::open(&args.installation).await;
+    let parsed = parse_files(&files, operator.as_ref().ok()).await?;
+    let operator = operator?;
     let keep = args.keep.map(Keep::from);
     let plan = plan(&operator, &parsed, keep).await?;
     show_plan(&operator, &plan, args.output.json).await?;
@@ -152,8 +153,28 @@ pub(crate) async fn plan_files(
     paths: &[PathBuf],
 ) -> anyhow::Result<CheckedPlan> {
     let files = read_files(paths)?;
-    let parsed = parse(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))?;
+    let parsed = parse_files(&files, Some(operator)).await?;
     plan(operator, &parsed, Some(Keep::File)).await
+}
+
+/// Parses files. The error has every mistake: what breaks a rule of the installation too,
+/// where the rest of the files can be read.
+async fn parse_files(
+    files: &[(String, String)],
+    operator: Option<&Operator>,
+) -> anyhow::Result<ParsedFiles> {
+    let partly = parse_partly(files.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+    if partly.problems.is_empty() {
+        return Ok(partly.files);
+    }
+    let mut problems = partly.problems;
+    if let (Some(operator), Some(incomplete)) = (operator, &partly.incomplete) {
+        let live = operator.operations.live_world(Actor::Terminal).await?;
+        let resources = &partly.files.resources;
+        let broken = operator.operations.check_around(&live, resources, incomplete);
+        problems.extend(broken.iter().filter_map(|violation| partly.files.locate(violation)));
+    }
+    Err(in_file_order(problems))
 }
 
 /// Plans a change from files; the error points at what breaks a rule.

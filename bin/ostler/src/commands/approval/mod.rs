@@ -40,12 +40,14 @@ Examples:
 Examples:
   ostler approval approve apr_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella
   ostler approval approve …7ybc --org bella --now
-  ostler approval approve …7ybc --org bella --with '{\"order\": \"1234\", \"amount\": \"5.00\", \"reason\": \"half of it\"}'")]
+  ostler approval approve …7ybc --org bella \\
+      --with '{\"order\": \"1234\", \"amount\": \"5.00\", \"reason\": \"half of it\"}'")]
     Approve(approve::ApproveArgs),
     /// Reject a call; the agent learns the reason
     #[command(after_help = "\
 Examples:
-  ostler approval reject apr_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --reason \"it was eaten\"")]
+  ostler approval reject apr_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella \\
+      --reason \"it was eaten\"")]
     Reject(reject::RejectArgs),
 }
 

@@ -25,10 +25,12 @@ pub(crate) enum ChannelCommand {
     #[command(after_help = "\
 Examples:
   ostler channel add webchat --org bella
-  ostler channel add webchat --org bella --settings '{\"origins\": [\"https://bella.example\"]}'
+  ostler channel add webchat --org bella \\
+      --settings '{\"origins\": [\"https://bella.example\"]}'
   ostler channel add telegram --org bella \\
       --secret env:OSTLER_SECRET_ORG_01JD0V4K9PF2HT6Z3M8W5X7YBC_TELEGRAM
-  ostler channel add sms --org bella --settings '{\"url\": \"https://gateway.example/out\"}'
+  ostler channel add sms --org bella \\
+      --settings '{\"url\": \"https://gateway.example/out\"}'
   ostler channel add email --org bella --settings \\
       '{\"from\": \"Bella <ciao@bella.example>\", \"smtp\": {\"host\": \"mail.bella.example\"}}'
 

@@ -49,7 +49,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   ostler contact export rosa@example.com --org bella
-  ostler contact export con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --out rosa.json --files rosa")]
+  ostler contact export con_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella \\
+      --out rosa.json --files rosa")]
     Export(export::ContactExportArgs),
     /// Delete everything that an org stores about a person; without --yes, only count it
     #[command(after_help = "\

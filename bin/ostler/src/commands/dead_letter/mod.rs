@@ -31,7 +31,8 @@ Examples:
     /// Give a message up for good
     #[command(after_help = "\
 Examples:
-  ostler dead-letter abandon out_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --reason \"the number is gone\"")]
+  ostler dead-letter abandon out_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella \\
+      --reason \"the number is gone\"")]
     Abandon(abandon::AbandonArgs),
 }
 

@@ -27,8 +27,10 @@ Examples:
     /// Give work to an agent
     #[command(after_help = "\
 Examples:
-  ostler delegation create \"Review the contract\" --to legal --by boss --within 2h
-  ostler delegation create \"Sign it\" --to boss --by legal --after OST-2026-1115-007")]
+  ostler delegation create \"Review the contract\" --to legal --by boss \\
+      --within 2h
+  ostler delegation create \"Sign it\" --to boss --by legal \\
+      --after OST-2026-1115-007")]
     Create(create::DelegationCreateArgs),
     /// Show a delegation, what it waits for and what it blocks
     #[command(after_help = "\

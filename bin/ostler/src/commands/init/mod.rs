@@ -33,8 +33,10 @@ use crate::{bus_check, random};
 #[command(after_help = "\
 Examples:
   ostler init
-  ostler init --home /srv/ostler --email ada@example.org --name \"Ada Lovelace\" --yes
-  ostler init --database postgres://ostler@localhost/ostler --bus amqp://localhost \\
+  ostler init --home /srv/ostler --email ada@example.org \\
+      --name \"Ada Lovelace\" --yes
+  ostler init --database postgres://ostler@localhost/ostler \\
+      --bus amqp://localhost \\
       --email ada@example.org --name \"Ada Lovelace\"
 
 It writes ostler.toml, creates the tables, the platform organization with its system

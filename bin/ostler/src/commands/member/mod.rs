@@ -24,7 +24,8 @@ Examples:
     /// Add a person to an org
     #[command(after_help = "\
 Examples:
-  ostler member add ada@example.com --name \"Ada Rossi\" --role operator --org bella")]
+  ostler member add ada@example.com --name \"Ada Rossi\" --role operator \\
+      --org bella")]
     Add(add::MemberAddArgs),
     /// Change the role of a member
     #[command(after_help = "\

@@ -51,7 +51,8 @@ Examples:
   ostler notice set approvals=chat,email handoffs=digest tools=none --org bella
   ostler notice set --quiet 22:00-07:00 --urgent wait --org bella
   ostler notice set --digest-at 18:00 --digest-to email --org bella
-  ostler notice set --for anna@bella.example --chat bot:4711 credits=chat --org bella
+  ostler notice set --for anna@bella.example --chat bot:4711 credits=chat \\
+      --org bella
 
 Topics: approvals, escalations, credits, models, tools, dead_letters, unknown_outcomes,
 workflows, handoffs, organizations. Destinations: chat, email, team_group, digest, or none.")]

@@ -37,7 +37,8 @@ Examples:
   ostler org create harbour --name \"Harbour Agency\" --plan agency --sub-orgs
   ostler org create nordlicht --name \"Nordlicht Bikes\" --parent harbour \\
       --plan professional --time-zone Europe/Berlin --retention-days 90
-  ostler org create pasta --parent harbour --owner ada@pasta.example --coordinator")]
+  ostler org create pasta --parent harbour --owner ada@pasta.example \\
+      --coordinator")]
     Create(create::OrgCreateArgs),
     /// Change fields of an organization
     #[command(after_help = "\

@@ -26,7 +26,8 @@ Examples:
     /// Refuse a refund; the agent tells the customer
     #[command(after_help = "\
 Examples:
-  ostler refund refuse …7ybc --org bella --reason \"the order was delivered whole\"")]
+  ostler refund refuse …7ybc --org bella \\
+      --reason \"the order was delivered whole\"")]
     Refuse(settle::RefundRefuseArgs),
 }
 

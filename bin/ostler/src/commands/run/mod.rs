@@ -39,7 +39,8 @@ Examples:
   ostler run \"What is new in Rust?\" --model anthropic/claude-sonnet-4-5
   ostler run \"Add 2 and 3\" --model llama3 --url http://localhost:11434/v1 \\
       --mcp \"npx -y @modelcontextprotocol/server-everything\"
-  ostler run \"Compare the two\" --model llama3 --subagents examples/subagents.toml
+  ostler run \"Compare the two\" --model llama3 \\
+      --subagents examples/subagents.toml
   git diff | ostler run - --model llama3 --system \"Review this change.\"
   ostler run \"Why does the build fail?\" --model llama3 --workspace .
   ostler run \"Remember the number 7\" --model llama3 --thread new

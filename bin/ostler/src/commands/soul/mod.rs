@@ -58,7 +58,8 @@ Examples:
     /// Propose another soul, on which an admin or an owner decides
     #[command(after_help = "\
 Examples:
-  ostler soul propose support SOUL.md --org nordlicht --reason \"customers find it too formal\"")]
+  ostler soul propose support SOUL.md --org nordlicht \\
+      --reason \"customers find it too formal\"")]
     Propose(proposals::ProposeArgs),
     /// Look back at recent conversations of an agent, and propose a change if they call for one
     ///

@@ -66,7 +66,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   ostler tools test shop_order --org bella --arguments '{\"order\": \"1001\"}'
-  ostler tools test mcp__stock__count --org bella --arguments '{\"item\": \"bell\"}' --json
+  ostler tools test mcp__stock__count --org bella \\
+      --arguments '{\"item\": \"bell\"}' --json
 
 The call is real: a tool that changes something changes it.")]
     Test(test::TestArgs),

@@ -29,8 +29,10 @@ pub(crate) enum WorkflowCommand {
     /// Start a workflow from a file and follow it until it ends or waits
     #[command(after_help = "\
 Examples:
-  ostler workflow run examples/workflows/refund.toml --org bella --input '{\"order\": \"1234\"}'
-  ostler workflow run examples/workflows/refund.toml --org bella --input '{\"order\": \"1234\"}' --json
+  ostler workflow run examples/workflows/refund.toml --org bella \\
+      --input '{\"order\": \"1234\"}'
+  ostler workflow run examples/workflows/refund.toml --org bella \\
+      --input '{\"order\": \"1234\"}' --json
 
 Exit codes: 0 it is done or waits for somebody, 1 it failed or was cancelled. When
 it waits, the command that lets it continue is printed. docs/WORKFLOWS.md describes
@@ -57,7 +59,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   ostler workflow approve …7ybc pay --org bella
-  ostler workflow approve …7ybc each/3 --org bella --with '{\"order\": \"1234\", \"amount\": \"5.00\", \"reason\": \"half\"}'")]
+  ostler workflow approve …7ybc each/3 --org bella \\
+      --with '{\"order\": \"1234\", \"amount\": \"5.00\", \"reason\": \"half\"}'")]
     Approve(approve::WorkflowApproveArgs),
     /// Reject the tool call or the plan that a step waits with
     #[command(after_help = "\

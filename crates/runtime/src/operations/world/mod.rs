@@ -17,7 +17,7 @@ use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::secret::SecretRef;
 use ostler_store::OrgBinding;
 use ostler_world::plan::{Keep, Plan};
-use ostler_world::rules::{KnownNames, Violation, check};
+use ostler_world::rules::{KnownNames, Violation, check, check_around};
 use ostler_world::spec::NameMap;
 use ostler_world::{Address, Resources};
 
@@ -124,6 +124,28 @@ impl Operations {
         } else {
             Err(RefusedPlan(violations))
         }
+    }
+
+    /// Returns the rules that the resources of files break, where `incomplete` ones have
+    /// mistakes of their own.
+    pub fn check_around(
+        &self,
+        live: &LiveWorld,
+        files: &Resources,
+        incomplete: &BTreeSet<Address>,
+    ) -> Vec<Violation> {
+        let mut files = files.clone();
+        for address in incomplete {
+            if let Some(live) = live.resources.get(address) {
+                files.insert(address.clone(), live.clone());
+            }
+        }
+        let Ok(plan) = Plan::new(&files, &live.resources, &live.applied, None) else {
+            return Vec::new();
+        };
+        let changed: BTreeSet<&Address> =
+            plan.changes.iter().map(|change| &change.address).collect();
+        check_around(&live.resources, &plan.after, changed, &self.known_names(), incomplete)
     }
 
     /// Plans a change of a few resources that a command makes; the rest stays as it is. What
