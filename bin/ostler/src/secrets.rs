@@ -63,13 +63,13 @@ pub(crate) fn create(
 
 /// Checks the result of reading a secret. A place that belongs to another org is an
 /// error; a secret that is missing gets only a note, because it may exist where it is
-/// used.
-pub(crate) fn check_reference(read: Result<Secret, SecretError>) -> anyhow::Result<()> {
+/// used. `of` is what the secret belongs to, such as a channel with its name.
+pub(crate) fn check_reference(of: &str, read: Result<Secret, SecretError>) -> anyhow::Result<()> {
     match read {
         Ok(_) => Ok(()),
         Err(missing @ (SecretError::NotSet(_) | SecretError::FileUnreadable { .. })) => {
             anstream::eprintln!(
-                "{WARNING}note{WARNING:#}: the secret is not on this machine yet; {missing}"
+                "{WARNING}note{WARNING:#}: the secret of {of} is not on this machine yet; {missing}"
             );
             Ok(())
         }

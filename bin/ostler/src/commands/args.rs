@@ -38,7 +38,7 @@ pub(crate) struct OrgArgs {
     #[arg(
         long,
         value_name = "ORG",
-        env = "OSTLER_ORG",
+        env = keys::ORG,
         default_value = "",
         hide_default_value = true
     )]
@@ -56,7 +56,7 @@ pub(crate) struct OrgsArgs {
     #[arg(
         long,
         value_name = "ORG",
-        env = "OSTLER_ORG",
+        env = keys::ORG,
         default_value = "",
         hide_default_value = true
     )]

@@ -171,7 +171,15 @@ fn format_value(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) if items.is_empty() => "(none)".into(),
         Value::Object(fields) if fields.is_empty() => "(none)".into(),
-        Value::Array(items) => items.iter().map(format_value).collect::<Vec<_>>().join(", "),
+        Value::Array(items) => items.iter().map(format_item).collect::<Vec<_>>().join(", "),
         other => other.to_string(),
+    }
+}
+
+/// Formats an item of a list; a pair is a name with what belongs to it.
+fn format_item(item: &Value) -> String {
+    match item.as_array().map(Vec::as_slice) {
+        Some([name, value]) => format!("{} ({})", format_value(name), format_value(value)),
+        _ => format_value(item),
     }
 }

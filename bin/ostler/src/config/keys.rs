@@ -54,6 +54,8 @@ const DATABASE: &str = "OSTLER_DATABASE_URL";
 pub(crate) const LISTEN: &str = "OSTLER_LISTEN";
 /// The variable with the folder of the installation.
 pub(crate) const HOME: &str = "OSTLER_HOME";
+/// The variable with the org that commands work on.
+pub(crate) const ORG: &str = "OSTLER_ORG";
 /// The prefix of the variables that belong to orgs.
 pub(crate) const ORG_SECRET_PREFIX: &str = "OSTLER_SECRET_";
 /// The variable with the operator's key for Unsplash, which every org may use.
@@ -66,6 +68,7 @@ pub(crate) const BENCH_AMQP: &str = "OSTLER_BENCH_AMQP_URL";
 /// The variables that are not keys, with their descriptions.
 pub(crate) const OTHER_VARIABLES: [(&str, &str); 9] = [
     (HOME, "The folder of the installation, like `--home`."),
+    (ORG, "The org that commands work on, like `--org`."),
     (
         "OSTLER_SECRET_ORG_…_NAME",
         "A secret of an org: the prefix, the id of the org in capitals, and a name. Channels and \

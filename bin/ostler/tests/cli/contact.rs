@@ -116,7 +116,7 @@ fn a_contact_is_deleted_only_with_yes() {
     assert_eq!(stdout(&command), warned);
     assert_eq!(stdout(&command), warned, "nothing was");
     let yes = [&command[..], &["--yes"]].concat();
-    assert_eq!(stdout(&yes), table);
+    assert_eq!(stdout(&yes), format!("{table}\ndeleted\n"));
     assert_eq!(stdout(&yes), "nothing is left; it was deleted before\n");
     let json = stdout(&[&yes[..], &["--json"]].concat());
     assert_eq!(json, "{}\n");

@@ -206,8 +206,15 @@ fn o28_an_approval_says_when_its_call_is_made() {
     let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
     let id = waiting[0]["id"].as_str().expect("an approval").to_owned();
     let approve = ["approval", "approve", id.as_str(), "--org", "bella"];
+    assert!(demo.run(&["session", "ls"]).contains("1 call waits for approval"));
     let said = demo.run(&approve);
-    assert!(said.contains("so the call is made once the agents have it back"), "{said}");
+    assert!(
+        said.contains("waits for a person, so the call is made once the agents have"),
+        "{said}"
+    );
+    for shown in [demo.run(&["session", "show", "rosa"]), demo.run(&["session", "ls"])] {
+        assert!(!shown.contains("waits for approval"), "it was given: {shown}");
+    }
     let again = demo.error(&approve);
     assert!(again.contains("is approved already"), "{again}");
     demo.run(&["session", "take-over", "rosa"]);

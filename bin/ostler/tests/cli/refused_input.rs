@@ -15,7 +15,7 @@ fn input_without_meaning_is_refused() {
     let before = demo.json(&["audit", "ls", "--limit", "1000"]);
     let loopback = r#"{"url": "http://127.0.0.1:9/in"}"#;
     let localhost = r#"{"url": "http://localhost:9/in"}"#;
-    let table: [(&[&str], &str); 13] = [
+    let table: [(&[&str], &str); 15] = [
         (&["send", " ", "--org", "bella", "--contact", "otto"], "'[TEXT]': it must not be empty"),
         (
             &["send", "hello", "--org", "bella", "--contact", ""],
@@ -47,6 +47,14 @@ fn input_without_meaning_is_refused() {
             "not part of the public internet",
         ),
         (&["key", "create", " ", "--org", "bella"], "the name of a key must not be empty"),
+        (
+            &["credit", "grant", "0", "--org", "bella", "--reference", "r"],
+            "write a number from 1 on",
+        ),
+        (
+            &["channel", "add", "pigeon", "--org", "bella"],
+            "whatsapp\na webhook of that name needs --settings",
+        ),
     ];
     for (args, expected) in table {
         let said = demo.error(args);

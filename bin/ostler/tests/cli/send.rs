@@ -54,3 +54,28 @@ fn a_message_after_closing_is_answered_in_a_new_session() {
     demo.run(&["session", "close", "otto"]);
     assert!(send("ciao").contains("welcome to Bella Pizza"));
 }
+
+/// O23: commands work on the org that OSTLER_ORG names, and find a conversation by the
+/// beginning of the customer's address. An address is not taken for a name.
+#[test]
+fn o23_the_org_is_a_variable_and_a_name_may_be_its_beginning() {
+    let demo = DemoInstallation::new();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let in_bella = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ostler"));
+        command.args(args).args(["--home", &demo.home()]).env("OSTLER_ORG", "bella");
+        let output = command.current_dir(&root).output().expect("it runs");
+        let text = [output.stdout, output.stderr].concat();
+        String::from_utf8(text).expect("text")
+    };
+    let said = in_bella(&["send", "hello", "--contact", "otto@example.com"]);
+    assert!(said.contains("otto@example.com  hello"), "{said}");
+    assert!(in_bella(&["session", "show", "otto"]).contains("otto@example.com"), "its beginning");
+    assert!(in_bella(&["contact", "show", "rosa"]).contains("Rosa"));
+    assert!(!in_bella(&["agent", "ls"]).contains("harbour"), "only the agents of the org");
+    in_bella(&["send", "hello", "--contact", "otto"]);
+    in_bella(&["send", "hello", "--contact", "ottilie"]);
+    let several = in_bella(&["session", "show", "ott"]);
+    assert!(several.contains("several conversations are with `ott`"), "{several}");
+    assert!(in_bella(&["session", "show", "otto"]).contains("Otto"), "the whole name");
+}

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::guardrail::{self, GuardedAction, GuardrailRefusal};
-use super::layer::BusinessPosition;
 use super::plan::Allowance;
 use super::{Org, OrgPlace};
 use crate::id::OrgId;
@@ -92,26 +90,12 @@ impl OrgTree {
 /// Why a sub-org may not be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubOrgRefused {
-    #[error(transparent)]
-    Guardrail(#[from] GuardrailRefusal),
     #[error("`{0}` cannot have sub-orgs: only a top-level org has them, one level deep")]
     TooDeep(String),
     #[error("the licence of `{0}` does not include sub-orgs")]
     NotLicensed(String),
     #[error("the {plan} plan includes {included} sub-orgs and `{slug}` has {existing}")]
     PlanFull { slug: String, plan: &'static str, included: u32, existing: u32 },
-}
-
-/// Checks whether an agent of `own` may create one more sub-org of `parent`, which has
-/// `existing` sub-orgs now.
-pub fn may_create_sub_org(
-    actor: &BusinessPosition,
-    own: &Org,
-    parent: &Org,
-    existing: u32,
-) -> Result<(), SubOrgRefused> {
-    guardrail::check(actor, GuardedAction::CreateSubOrg(own.relation_to(parent)))?;
-    check_sub_org_licence(parent, existing)
 }
 
 /// Checks whether the licence of `parent`, which has `existing` sub-orgs now, includes one
@@ -136,11 +120,8 @@ pub fn check_sub_org_licence(parent: &Org, existing: u32) -> Result<(), SubOrgRe
 
 #[cfg(test)]
 mod tests {
-    use super::{OrgTree, SubOrgRefused, TreeError, may_create_sub_org};
-    use crate::agent::subtype::Subtype;
+    use super::{OrgTree, TreeError, check_sub_org_licence};
     use crate::id::OrgId;
-    use crate::org::guardrail::Capability;
-    use crate::org::layer::BusinessPosition;
     use crate::org::plan::LicencePlan;
     use crate::org::{Org, OrgPlace};
     use crate::testing;
@@ -191,46 +172,22 @@ mod tests {
         );
     }
 
-    /// L37, L47: who may create a sub-org, below whom, and how many.
+    /// L47: below whom sub-orgs are created, and how many.
     #[test]
-    fn l37_sub_orgs_are_created_by_layers_1_and_2_below_a_top_level_org() {
-        let (platform, agency, client) =
-            (testing::platform(), testing::agency(), testing::client());
-        let asked = |own: &Org, name, parent: &Org, existing| {
-            may_create_sub_org(
-                &BusinessPosition::of(own, &Subtype::from(name)),
-                own,
-                parent,
-                existing,
-            )
-        };
-        let check = |own: &Org, name, parent: &Org, existing, expected: Result<(), &str>| {
-            let ruling = asked(own, name, parent, existing);
+    fn l47_the_licence_limits_sub_orgs_below_a_top_level_org() {
+        let (agency, client) = (testing::agency(), testing::client());
+        let check = |parent: &Org, existing, expected: Result<(), &str>| {
+            let ruling = check_sub_org_licence(parent, existing);
             assert_eq!(ruling.map_err(|why| why.to_string()), expected.map_err(str::to_owned));
         };
-        check(&platform, "system", &agency, 0, Ok(()));
-        check(&agency, "pm", &agency, 1, Ok(()));
-        let full = Err("the agency plan includes 2 sub-orgs and `harbour` has 2");
-        check(&agency, "pm", &agency, 2, full);
+        check(&agency, 1, Ok(()));
+        check(&agency, 2, Err("the agency plan includes 2 sub-orgs and `harbour` has 2"));
         let deep =
             Err("`bella` cannot have sub-orgs: only a top-level org has them, one level deep");
-        check(&platform, "system", &client, 0, deep);
+        check(&client, 0, deep);
         let unlicensed = Org { sub_orgs_enabled: false, ..agency.clone() };
-        let licence = Err("the licence of `harbour` does not include sub-orgs");
-        check(&agency, "pm", &unlicensed, 0, licence);
-        let rival = Org { id: OrgId::from_u128(77), slug: "rival".into(), ..agency.clone() };
-        for (own, name, parent) in [
-            (&client, "pm", &client),
-            (&client, "customer_service", &agency),
-            (&agency, "pm", &rival),
-        ] {
-            let ruling = asked(own, name, parent, 0);
-            let Err(SubOrgRefused::Guardrail(refused)) = ruling else {
-                panic!("{name} of {} got {ruling:?}", own.slug);
-            };
-            assert_eq!(refused.capability, Capability::CreateSubOrgs);
-        }
-        let enterprise = Org { plan: LicencePlan::Enterprise, ..agency.clone() };
-        check(&agency, "pm", &enterprise, 1000, Ok(()));
+        check(&unlicensed, 0, Err("the licence of `harbour` does not include sub-orgs"));
+        let enterprise = Org { plan: LicencePlan::Enterprise, ..agency };
+        check(&enterprise, 1000, Ok(()));
     }
 }

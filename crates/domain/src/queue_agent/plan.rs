@@ -72,11 +72,6 @@ impl AgentPlan {
         &self.status
     }
 
-    /// Returns whether the held message may be dispatched.
-    pub fn may_dispatch(&self) -> bool {
-        self.status == PlanStatus::Approved
-    }
-
     /// Records the approver's answer.
     pub fn answer(
         &mut self,
@@ -130,15 +125,15 @@ mod tests {
     #[test]
     fn x32_only_the_approver_can_approve_a_plan() {
         let mut plan = plan();
-        assert!(!plan.may_dispatch());
+        assert_eq!(plan.status(), &PlanStatus::Waiting);
         let (approver, by) = (name("boss"), name("worker"));
         let own = plan.answer(&by, code(1), PlanAnswer::Approve);
         assert_eq!(own, Err(PlanRefused::NotTheApprover { approver, by }));
         let other = plan.answer(&name("boss"), code(2), PlanAnswer::Approve);
         assert_eq!(other, Err(PlanRefused::OtherPlan(code(1))));
-        assert!(!plan.may_dispatch());
+        assert_eq!(plan.status(), &PlanStatus::Waiting);
         let effect = plan.answer(&name("boss"), code(1), PlanAnswer::Approve);
-        assert_eq!((effect, plan.may_dispatch()), (Ok(PlanEffect::Dispatch), true));
+        assert_eq!((effect, plan.status()), (Ok(PlanEffect::Dispatch), &PlanStatus::Approved));
         let twice = plan.answer(&name("boss"), code(1), PlanAnswer::Approve);
         assert_eq!(twice, Err(PlanRefused::AlreadyAnswered));
     }
@@ -154,7 +149,7 @@ mod tests {
         assert_eq!(effect, Ok(PlanEffect::Inform { requester, reason: reason.clone() }));
         assert_eq!(plan.status(), &PlanStatus::Rejected { reason });
         let late = plan.answer(&name("boss"), code(1), PlanAnswer::Approve);
-        assert_eq!((late, plan.may_dispatch()), (Err(PlanRefused::AlreadyAnswered), false));
+        assert_eq!(late, Err(PlanRefused::AlreadyAnswered));
         let stored = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<AgentPlan>(&stored).unwrap(), plan);
     }

@@ -139,13 +139,6 @@ pub fn effective_agent(session_agent: AgentId, team: Option<&TeamSession>) -> Ag
     team.map_or(session_agent, TeamSession::active)
 }
 
-/// Returns the agent that answers the same message next, in the same run: after a
-/// handoff during the turn, the new active agent. `before` is the number of handoffs
-/// when the turn began.
-pub fn next_agent_in_run(before: usize, team: Option<&TeamSession>) -> Option<AgentId> {
-    team.filter(|team| team.history.len() > before).map(TeamSession::active)
-}
-
 /// Returns the agents of a group chat by binding priority; the lowest number answers
 /// first.
 pub fn group_order<'a>(bound: &[(&'a Agent, u32)]) -> Vec<&'a Agent> {

@@ -1,6 +1,5 @@
 use super::{
-    HandoffRecord, TeamAssemblyRefused, TeamSession, effective_agent, group_order,
-    next_agent_in_run, team_view,
+    HandoffRecord, TeamAssemblyRefused, TeamSession, effective_agent, group_order, team_view,
 };
 use crate::agent::subtype::Subtype;
 use crate::agent::{Agent, AgentStatus};
@@ -77,7 +76,7 @@ fn g08_the_effective_agent_is_the_active_one() {
 fn g26_the_next_agent_answers_the_same_message() {
     let (gia, enzo) = (gia(), enzo());
     let mut team = assemble(&[&gia, &enzo]).unwrap();
-    assert_eq!(next_agent_in_run(0, Some(&team)), None);
+    assert_eq!(effective_agent(gia.id, Some(&team)), gia.id);
     team.active = enzo.id;
     team.history.push(HandoffRecord {
         from: gia.id,
@@ -87,11 +86,10 @@ fn g26_the_next_agent_answers_the_same_message() {
         suggested_approach: None,
         at: Timestamp::from_millis(0),
     });
-    assert_eq!(next_agent_in_run(0, Some(&team)), Some(enzo.id));
-    assert_eq!(next_agent_in_run(1, Some(&team)), None);
+    assert_eq!(effective_agent(gia.id, Some(&team)), enzo.id);
     team.return_to_primary();
-    assert_eq!(next_agent_in_run(1, Some(&team)), None);
-    assert_eq!(next_agent_in_run(0, None), None);
+    assert_eq!(effective_agent(enzo.id, Some(&team)), gia.id);
+    assert_eq!(team.history().len(), 1);
 }
 
 /// A24, G61, G62: the view has all ten fields, with and without a team.

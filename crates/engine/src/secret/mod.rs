@@ -7,7 +7,7 @@
 mod org;
 
 use std::fmt;
-use std::io::Read;
+use std::io::{ErrorKind, Read as _};
 
 use ostler_domain::secret::SecretRef;
 
@@ -67,7 +67,7 @@ pub fn read(reference: &SecretRef) -> Result<Secret, SecretError> {
             std::env::var(name).map_err(|_| SecretError::NotSet(name.clone()))?
         }
         SecretRef::File(path) => {
-            read_file(path).map_err(|error| file_unreadable(path, &error.kind().to_string()))?
+            read_file(path).map_err(|error| file_unreadable(path, &describe(&error)))?
         }
     };
     let text = text.trim_end_matches(['\n', '\r']);
@@ -93,6 +93,15 @@ fn as_key(reference: &SecretRef, Secret(text): Secret) -> Result<Secret, SecretE
     }
 }
 
+/// Says why a file cannot be read.
+fn describe(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::PermissionDenied => "this user may not read it".to_owned(),
+        kind => kind.to_string(),
+    }
+}
+
 fn file_unreadable(path: &str, why: &str) -> SecretError {
     SecretError::FileUnreadable { path: path.to_owned(), why: why.to_owned() }
 }
@@ -115,7 +124,7 @@ mod tests {
         let path = folder.path().join("key").to_str().unwrap().to_owned();
         let place = SecretRef::File(path.clone());
         let missing = read(&place).unwrap_err().to_string();
-        assert_eq!(missing, format!("put the secret into the file {path} (entity not found)"));
+        assert_eq!(missing, format!("put the secret into the file {path} (there is no such file)"));
         let write = |text: &str| std::fs::write(&path, text).unwrap();
         write("hunter2\r\n");
         let secret = read(&place).unwrap();

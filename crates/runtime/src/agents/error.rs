@@ -38,7 +38,7 @@ pub enum QueueError {
     /// The placement of a registered agent cannot be changed.
     #[error("agent `{0}` is registered with another placement; remove it first")]
     PlacementConflict(AgentName),
-    #[error("there is no team `{0}`")]
+    #[error("there is no team `{0}` in this organization; see `ostler team ls`, also with --org")]
     UnknownTeam(TeamName),
     /// A team of this name exists and is not complete.
     #[error("team `{0}` already exists; dissolve it first or choose another name")]

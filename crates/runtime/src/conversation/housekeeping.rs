@@ -37,7 +37,7 @@ pub(crate) async fn change_session(
     let earlier = thread::load(context).await?;
     let mut run = Run::new(Trace::new(), session, earlier, reply_route);
     change(context, &mut run);
-    steps::session::refresh_counts(context, &mut run.session).await?;
+    run.session.refresh_counts(context.store()).await?;
     let outcome = RunOutcome::Housekeeping { what: what.to_owned() };
     Box::pin(steps::record::run(context, Box::new(run), outcome, vec![entry], lease_action)).await
 }

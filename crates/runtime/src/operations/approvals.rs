@@ -21,6 +21,8 @@ pub enum CallTiming {
     Now,
     /// The agent is answering something else; the call is made after that.
     AfterTurn,
+    /// The session waits for a person; the call is made when an agent gets it back.
+    AfterTakeover,
     /// A person has the session; the call is made when an agent gets it back.
     AfterResume,
 }
@@ -44,7 +46,11 @@ impl OrgOperations<'_> {
         let session = store.session(stored.approval.session).await?;
         let decoded: Session = decode("session", &session.data)?;
         match decoded.status {
-            SessionStatus::HandedOff => Ok(CallTiming::AfterResume),
+            SessionStatus::HandedOff => {
+                let escalation = decoded.open_escalation();
+                let waits = escalation.is_some_and(|one| one.state.human.is_none());
+                Ok(if waits { CallTiming::AfterTakeover } else { CallTiming::AfterResume })
+            }
             SessionStatus::Active if store.is_leased(session.conversation).await? => {
                 Ok(CallTiming::AfterTurn)
             }

@@ -1,5 +1,6 @@
 //! Credits of an org.
 
+use ostler_domain::money::Credits;
 use ostler_domain::money::pools::CreditAccount;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_store::{LedgerLine, NewGrant};
@@ -24,6 +25,9 @@ impl OrgOperations<'_> {
         let store = self.authorize(OrgPermission::GrantCredits).await?;
         if new.reference.trim().is_empty() {
             return Err(OperationError::Empty("the reference of a grant"));
+        }
+        if new.amount == Credits::ZERO {
+            return Err(OperationError::Empty("a grant"));
         }
         let data = json!({"reference": new.reference, "pool": new.pool, "amount": new.amount});
         let audit = self.audit_entry("grant_credits", &self.org, &data);

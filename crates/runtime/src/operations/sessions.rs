@@ -34,6 +34,7 @@ pub struct SessionDetail {
 
 impl OrgOperations<'_> {
     /// Returns a page of sessions, newest first. `before` is the last one of the page before.
+    /// What waits for people is counted now, because the stored sessions may be older.
     pub async fn sessions(
         &self,
         which: SessionFilter,
@@ -42,7 +43,12 @@ impl OrgOperations<'_> {
     ) -> Result<Vec<Session>> {
         let store = self.authorize(OrgPermission::View).await?;
         let stored = store.sessions(which, before, limit).await?;
-        Ok(decode_each("session", stored.iter().map(|one| one.data.as_str()))?)
+        let mut sessions: Vec<Session> =
+            decode_each("session", stored.iter().map(|one| one.data.as_str()))?;
+        for session in &mut sessions {
+            session.refresh_counts(store).await?;
+        }
+        Ok(sessions)
     }
 
     /// Returns a session with its messages, runs and open approvals. The approvals are counted
@@ -53,8 +59,7 @@ impl OrgOperations<'_> {
         let runs = store.runs(id, None, MAX_DETAIL).await?;
         let mut session: Session = decode("session", &store.session(id).await?.data)?;
         let messages = store.last_messages(session.thread, MAX_DETAIL).await?;
-        let pending = store.count_pending_approvals(Some(id)).await?;
-        session.pending_approvals = u32::try_from(pending).unwrap_or(u32::MAX);
+        session.refresh_counts(store).await?;
         Ok(SessionDetail {
             session,
             messages: decode_each("message", messages.iter().map(|one| one.data.as_str()))?,

@@ -17,7 +17,7 @@ use ostler_domain::session::status::{SessionStatus, StatusChange};
 use ostler_domain::team::{self, TeamSession, TeamView, effective_agent};
 use ostler_domain::time::{Timestamp, UtcDay};
 use ostler_domain::tool::Audience;
-use ostler_store::SessionState;
+use ostler_store::{OrgStore, SessionState, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::bus_request::BusRequest;
@@ -238,6 +238,20 @@ impl Session {
             }
             Err(_) => false,
         }
+    }
+
+    /// Counts the session's open approvals and unknown outcomes again: people may have
+    /// settled some since it was stored.
+    pub async fn refresh_counts(&mut self, store: OrgStore<'_>) -> Result<(), StoreError> {
+        if self.pending_approvals > 0 {
+            let pending = store.count_pending_approvals(Some(self.id)).await?;
+            self.pending_approvals = u32::try_from(pending).unwrap_or(u32::MAX);
+        }
+        if self.unknown_outcomes > 0 {
+            let unknown = store.count_unknown_outcomes(self.conversation).await?;
+            self.unknown_outcomes = u32::try_from(unknown).unwrap_or(u32::MAX);
+        }
+        Ok(())
     }
 
     /// Drops the approvals that the session waits for. They end with it.

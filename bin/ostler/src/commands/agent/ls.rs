@@ -14,12 +14,13 @@ use serde_json::{Value, json};
 use super::show::agent_json;
 use crate::commands::args::{InstallationArgs, OutputArgs};
 use crate::commands::operator::Operator;
+use crate::config::keys;
 use crate::screen::{Cell, DIM, GOOD, HEADER, WARNING, print_paragraph, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentLsArgs {
     /// Org, by slug or id [default: all orgs]
-    #[arg(long, value_name = "ORG")]
+    #[arg(long, value_name = "ORG", env = keys::ORG)]
     org: Option<String>,
     /// List only agents on queues
     #[arg(long)]

@@ -61,7 +61,8 @@ impl ApplyHost for Host {
             // It may be served elsewhere.
             Err(OpenError::UnreadableSecret { location, .. }) => {
                 let read = secrets::org_secrets(&self.installation).read(org, &location);
-                secrets::check_reference(read).map_err(|error| error.to_string())
+                secrets::check_reference(&format!("channel {}", binding.binding.name()), read)
+                    .map_err(|error| error.to_string())
             }
             Err(refused) => Err(refused.to_string()),
         }

@@ -215,7 +215,7 @@ pub(crate) async fn apply(
     quiet: bool,
 ) -> anyhow::Result<()> {
     let host = Host::new(&operator.installation)?;
-    let total = plan.plan.orgs().len();
+    let total = plan.org_count();
     let mut done = 0;
     let report = |org: &str| {
         done += 1;

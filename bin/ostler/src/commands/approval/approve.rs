@@ -32,21 +32,29 @@ pub(super) async fn run(args: &ApproveArgs) -> anyhow::Result<()> {
     let arguments: Option<serde_json::Value> = arguments.context("--with is not JSON")?;
     let wanted = if args.now { ApprovalTiming::AtOnce } else { ApprovalTiming::WithAgent };
     let approved = operations.approve_with(id, arguments.as_ref(), wanted).await?;
+    let (session, id, slug) = (approved.approval.session, approved.approval.id, &org.slug);
+    let or_now = format!("or now: ostler approval approve {id} --org {slug} --now");
     let text = match timing {
-        CallTiming::AfterResume if args.now => format!(
-            "approved; the call is made now, and the agent says nothing, because a person has the \
-             conversation: ostler session show {} --org {} shows its result",
-            approved.approval.session, org.slug
+        CallTiming::AfterTakeover | CallTiming::AfterResume if args.now => format!(
+            "approved; the call is made now, and the agent says nothing, because the conversation is \
+             with a person: ostler session show {session} --org {slug} shows its result",
         ),
-        CallTiming::Now => "approved; the agent makes the call and continues".to_owned(),
+        CallTiming::Now => {
+            "approved; the agent makes the call and continues, as soon as `ostler serve` or `ostler \
+             worker` runs"
+                .to_owned()
+        }
         CallTiming::AfterTurn => {
             "approved; the agent is answering something else and makes the call after that".into()
         }
+        CallTiming::AfterTakeover => format!(
+            "approved; the conversation waits for a person, so the call is made once the agents have \
+             it back: ostler session take-over {session}, then ostler session resume {session}; \
+             {or_now}"
+        ),
         CallTiming::AfterResume => format!(
-            "approved; this conversation is with a person or waits for one, so the call is made once \
-             the agents have it back: ostler session take-over {0}, then ostler session resume {0}; or \
-             now: ostler approval approve {1} --org {2} --now",
-            approved.approval.session, approved.approval.id, org.slug
+            "approved; a person has the conversation, so the call is made once the agents have it \
+             back: ostler session resume {session}; {or_now}"
         ),
     };
     print_decision(&approved, args.target.output.json, &text)

@@ -16,12 +16,13 @@ use crate::commands::args::{InstallationArgs, OutputArgs};
 use crate::commands::operator::Operator;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
+use crate::config::keys;
 use crate::screen::{Cell, DIM, HEADER, format_rows, shorten, terminal_width};
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditLsArgs {
     /// Org, by slug or id [default: all orgs]
-    #[arg(long, value_name = "ORG")]
+    #[arg(long, value_name = "ORG", env = keys::ORG)]
     org: Option<String>,
     /// Actor: terminal, system, a person by e-mail, a key or an agent by name
     #[arg(long, value_name = "ACTOR")]

@@ -43,7 +43,7 @@ pub(super) async fn run(args: &ChannelAddArgs) -> anyhow::Result<()> {
     let channel = Channel::from(args.channel.trim().to_lowercase());
     if let (Channel::Named(name), None) = (&channel, &args.binding.settings) {
         let unknown = unknown_name("channel", name, KNOWN);
-        bail!("{unknown} A webhook of that name needs --settings with its `url`");
+        bail!("{unknown}\na webhook of that name needs --settings with its `url`");
     }
     let new = NewBinding {
         channel,

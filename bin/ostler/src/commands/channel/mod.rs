@@ -81,7 +81,8 @@ fn check_usable(operator: &Operator, org: &Org, binding: &OrgBinding) -> anyhow:
     match app::channels(&operator.installation)?.open(&binding_config(org.id, binding)) {
         Ok(_) => Ok(()),
         Err(OpenError::UnreadableSecret { location: at, .. }) => {
-            secrets::check_reference(secrets::org_secrets(&operator.installation).read(org.id, &at))
+            let read = secrets::org_secrets(&operator.installation).read(org.id, &at);
+            secrets::check_reference(&format!("channel {}", binding.binding.name()), read)
         }
         Err(refused) => bail!(refused),
     }

@@ -37,6 +37,8 @@ pub(super) async fn run(args: &ContactDeleteArgs) -> anyhow::Result<()> {
     print(&counts);
     if !args.yes {
         anstream::println!("\nnothing was deleted; add --yes to delete it for good");
+    } else if !counts.is_empty() {
+        anstream::println!("\ndeleted");
     }
     Ok(())
 }

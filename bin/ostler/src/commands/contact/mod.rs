@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::args::InstallationArgs;
 use super::operator::Operator;
 use super::rfc3339;
+use crate::config::keys;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContactCommand {
@@ -65,8 +66,14 @@ pub(crate) struct ContactArgs {
     /// channel, or id
     #[arg(value_name = "CONTACT")]
     contact: String,
-    /// Org, by slug or id
-    #[arg(long, value_name = "ORG")]
+    /// Org, by slug or id [default: the only one beside the platform]
+    #[arg(
+        long,
+        value_name = "ORG",
+        env = keys::ORG,
+        default_value = "",
+        hide_default_value = true
+    )]
     org: String,
     #[command(flatten)]
     installation: InstallationArgs,

@@ -1,5 +1,7 @@
 //! `ostler credit grant`.
 
+use std::num::NonZeroU64;
+
 use clap::Args;
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
@@ -12,8 +14,8 @@ use crate::commands::operator::open_org;
 #[derive(Debug, Args)]
 pub(crate) struct GrantArgs {
     /// Number of credits
-    #[arg(value_name = "CREDITS")]
-    amount: u64,
+    #[arg(value_name = "CREDITS", value_parser = parse_credits)]
+    amount: NonZeroU64,
     /// What the grant is for; the same reference is granted only once
     #[arg(long, value_name = "TEXT")]
     reference: String,
@@ -26,8 +28,12 @@ pub(super) async fn run(args: &GrantArgs) -> anyhow::Result<()> {
     let grant = NewGrant {
         reference: args.reference.clone(),
         pool: PoolKind::Purchased,
-        amount: Credits::new(args.amount),
+        amount: Credits::new(args.amount.get()),
     };
     operator.org(&org).grant_credits(grant).await?;
     show::run(&args.target).await
+}
+
+fn parse_credits(text: &str) -> Result<NonZeroU64, String> {
+    text.parse().map_err(|_| "write a number from 1 on".to_owned())
 }

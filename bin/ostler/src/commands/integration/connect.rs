@@ -47,7 +47,7 @@ async fn find_key(
     let read_key =
         |at: &SecretRef| secrets::service_secrets(&operator.installation).read_key(org.id, at);
     if let Some(at) = &args.secret {
-        secrets::check_reference(read_key(at))?;
+        secrets::check_reference(&args.service, read_key(at))?;
         return Ok(Some(at.clone()));
     }
     let service = Integration::new(&args.service);

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::args::{InstallationArgs, OrgArgs, OutputArgs};
 use super::operator::Operator;
 use super::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
+use crate::config::keys;
 
 pub(crate) use replay_view::{print_replay, replay_json};
 pub(crate) use what_if::replay_for_plan;
@@ -72,7 +73,7 @@ pub(crate) struct PolicyEdit {
     #[arg(
         long,
         value_name = "ORG",
-        env = "OSTLER_ORG",
+        env = keys::ORG,
         default_value = "",
         hide_default_value = true
     )]

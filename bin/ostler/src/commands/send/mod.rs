@@ -20,7 +20,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
-use super::args::{InstallationArgs, OutputArgs, parse_text};
+use super::args::{OrgArgs, parse_text};
 use super::session::view::{self, CallDetail, ConversationView, ViewLine, print_lines};
 use crate::app::App;
 use crate::installation::Installation;
@@ -42,10 +42,7 @@ pub(crate) struct SendArgs {
     /// File to attach, up to 20 MiB; up to ten files
     #[arg(long, value_name = "FILE")]
     attach: Vec<PathBuf>,
-    /// Org, by slug or id
-    #[arg(long, value_name = "ORG")]
-    org: String,
-    /// Name of the customer on the channel
+    /// Customer, as the channel knows them: a name, an e-mail address or a telephone number
     #[arg(long, value_name = "NAME", value_parser = parse_text)]
     contact: String,
     /// Write as the owner of the org, who reaches its PM
@@ -58,16 +55,14 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "N", default_value_t = 60)]
     timeout: u64,
     #[command(flatten)]
-    installation: InstallationArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    target: OrgArgs,
 }
 
 /// How often the store is polled for a reply, which another process may give.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(args: &SendArgs) -> anyhow::Result<()> {
-    let installation = Installation::find(&args.installation)?;
+    let installation = Installation::find(&args.target.installation)?;
     let files = attachments::read(&args.attach)?;
     let app = App::open(&installation).await?;
     let key = conversation_key(&app.store, args).await?;
@@ -83,7 +78,7 @@ pub(crate) async fn run(args: &SendArgs) -> anyhow::Result<()> {
     let task = tokio::spawn(async move { worker.run(1, stopped).await });
     let timeout = Duration::from_secs(args.timeout);
     let reply = wait_for_reply(&app, &key, message, timeout);
-    let reply = if args.output.json {
+    let reply = if args.target.output.json {
         reply.await
     } else {
         let conversation =
@@ -94,7 +89,7 @@ pub(crate) async fn run(args: &SendArgs) -> anyhow::Result<()> {
     task.await?;
     model_uses.record().await;
     let (view, run) = reply?;
-    print(&view, run, args.output.json)
+    print(&view, run, args.target.output.json)
 }
 
 /// Waits for the reply, and meanwhile shows the text that the model streams.
@@ -135,7 +130,7 @@ fn print(view: &ConversationView, run: RunId, json: bool) -> anyhow::Result<()> 
 
 /// Returns the key of the contact's conversation on a channel of an org.
 async fn conversation_key(store: &Store, args: &SendArgs) -> anyhow::Result<ConversationKey> {
-    let org = super::find_org(store, &args.org).await?;
+    let org = super::find_org(store, &args.target.org).await?;
     let (name, channel) = (&args.channel, Channel::from(args.channel.as_str()));
     let mut bindings = store.org(org.id).bindings(None, 100).await?;
     bindings.retain(|bound| bound.binding.enabled);
@@ -161,7 +156,7 @@ pub(crate) async fn accept(
     let id = format!("cli-{}", ostler_bus::next_id());
     let from = MessageSender {
         identifier: name.clone(),
-        name: Some(capitalize(name)),
+        name: is_name(name).then(|| capitalize(name)),
         locale: None,
         proof: SenderProof::Proven,
     };
@@ -175,6 +170,12 @@ pub(crate) async fn accept(
     match app.intake.accept(key.clone(), &id, &entry).await? {
         AcceptOutcome::New(id) | AcceptOutcome::Duplicate(id) => Ok(id),
     }
+}
+
+/// Returns whether the identifier of a customer can stand for the name: an address or a number
+/// cannot.
+fn is_name(identifier: &str) -> bool {
+    !identifier.contains('@') && identifier.chars().any(char::is_alphabetic)
 }
 
 fn capitalize(name: &str) -> String {

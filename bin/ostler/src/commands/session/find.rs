@@ -13,8 +13,8 @@ use super::view::{contact_name, peer_name};
 /// The most sessions of an org that are searched.
 const SEARCH_LIMIT: u32 = 500;
 
-/// Finds a session by its id, the end of its id, or the name of the contact, whose newest
-/// session is meant. The error lists the candidates, or the newest sessions.
+/// Finds a session by its id, the end of its id, or the name of the contact or its
+/// beginning, where the newest session of the contact is meant. The error lists the candidates, or the newest sessions.
 pub(crate) async fn find_session(
     store: &Store,
     name: &str,
@@ -36,8 +36,11 @@ pub(crate) async fn find_session(
         bail!(NotHere(why.to_owned()));
     }
     let known: Vec<SessionId> = candidates.iter().map(|(_, stored, _)| stored.id).collect();
-    let named = match choose(name, &candidates)? {
-        None => match_id(name, &known)?,
+    let named = match choose(name, &candidates, NameMatch::Whole)? {
+        None => match match_id(name, &known)? {
+            None => choose(name, &candidates, NameMatch::Beginning)?,
+            found => found,
+        },
         found => found,
     };
     let found = candidates.iter().find(|(_, stored, _)| Some(stored.id) == named);
@@ -52,12 +55,27 @@ pub(crate) async fn find_session(
 
 type Candidate = (Org, StoredSession, Session);
 
+/// How much of a contact's name was written.
+#[derive(Debug, Clone, Copy)]
+enum NameMatch {
+    Whole,
+    Beginning,
+}
+
 /// Returns the newest session of the conversation with a contact of this name. Fails if
 /// several contacts have it.
-fn choose(name: &str, candidates: &[Candidate]) -> anyhow::Result<Option<SessionId>> {
+fn choose(
+    name: &str,
+    candidates: &[Candidate],
+    matching: NameMatch,
+) -> anyhow::Result<Option<SessionId>> {
     let wanted = name.trim().to_lowercase();
     let is_named = |session: &Session| {
-        peer_name(session) == name || contact_name(session).to_lowercase() == wanted
+        let names = [peer_name(session).to_lowercase(), contact_name(session).to_lowercase()];
+        names.iter().any(|known| match matching {
+            NameMatch::Whole => *known == wanted,
+            NameMatch::Beginning => !wanted.is_empty() && known.starts_with(&wanted),
+        })
     };
     let mut newest: Vec<Candidate> = Vec::new();
     for candidate in candidates.iter().filter(|(_, _, session)| is_named(session)) {

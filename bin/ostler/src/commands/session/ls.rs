@@ -7,8 +7,9 @@ use ostler_server::wire;
 use ostler_store::{SessionFilter, Store};
 use serde_json::{Value, json};
 
-use super::view::{contact_name, describe_state, format_time};
+use super::view::{contact_name, describe_status, format_time};
 use crate::commands::args::{InstallationArgs, OutputArgs};
+use crate::config::keys;
 use crate::installation::Installation;
 use crate::screen::{Cell, HEADER, WARNING, print_rows};
 
@@ -18,7 +19,7 @@ const LIST_LIMIT: u32 = 50;
 #[derive(Debug, Args)]
 pub(crate) struct SessionLsArgs {
     /// Org, by slug or id [default: all orgs]
-    #[arg(long, value_name = "ORG")]
+    #[arg(long, value_name = "ORG", env = keys::ORG)]
     org: Option<String>,
     /// List only conversations that wait for a person
     #[arg(long)]
@@ -46,8 +47,9 @@ pub(crate) async fn run(args: &SessionLsArgs) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     for org in orgs {
         for stored in store.org(org.id).sessions(which, None, LIST_LIMIT).await? {
-            let session: Session = serde_json::from_str(&stored.data)?;
-            let state = describe_state(&session);
+            let mut session: Session = serde_json::from_str(&stored.data)?;
+            session.refresh_counts(store.org(org.id)).await?;
+            let state = describe_status(&session);
             rows.push(Row { org: org.slug.clone(), session, state });
         }
     }

@@ -16,6 +16,7 @@ use ostler_runtime::records::session::Session;
 
 use super::args::{InstallationArgs, OutputArgs};
 use super::operator::Operator;
+use crate::config::keys;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
@@ -73,11 +74,11 @@ Examples:
 /// The session that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
-    /// Session: its id, the end of its id, or the name of the contact
+    /// Session: its id, the end of its id, or the name of the contact or its beginning
     #[arg(value_name = "SESSION")]
     session: String,
     /// Org, if several have a session of that name
-    #[arg(long, value_name = "ORG")]
+    #[arg(long, value_name = "ORG", env = keys::ORG)]
     org: Option<String>,
     #[command(flatten)]
     installation: InstallationArgs,

@@ -10,12 +10,13 @@ use serde::Serialize;
 
 use crate::commands::args::{InstallationArgs, OutputArgs};
 use crate::commands::operator::Operator;
+use crate::config::keys;
 use crate::screen::{Cell, HEADER, NextCommand, WARNING, print_next, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsLsArgs {
     /// Org, by slug or id, to show its own tools and which services it has connected
-    #[arg(long, value_name = "ORG")]
+    #[arg(long, value_name = "ORG", env = keys::ORG)]
     org: Option<String>,
     #[command(flatten)]
     installation: InstallationArgs,

@@ -2,8 +2,10 @@
 //! answer as a team in one conversation.
 
 use ostler_channels::inbound::{GroupMember, InboundMessage, MembershipChange};
+use ostler_domain::agent::Agent;
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{AgentId, BindingId, RecordId};
+use ostler_domain::team::group_order;
 use ostler_store::{OrgBinding, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -64,12 +66,14 @@ pub(super) async fn find(context: &BindingContext<'_>, chat: &str) -> Result<Gro
         .filter(|one| one.binding.enabled)
         .collect();
     let conversation_binding = enabled.first().map_or(binding, |one| one.binding.id);
-    let mut by_priority = enabled;
-    by_priority.sort_by_key(|one| (one.binding.priority, one.binding.id));
+    let bound: Vec<(&Agent, u32)> = enabled
+        .iter()
+        .filter_map(|one| Some((&context.view.agent(one.agent)?.agent, one.binding.priority)))
+        .collect();
     let mut agents: Vec<AgentId> = Vec::new();
-    for one in by_priority {
-        if !agents.contains(&one.agent) {
-            agents.push(one.agent);
+    for agent in group_order(&bound) {
+        if !agents.contains(&agent.id) {
+            agents.push(agent.id);
         }
     }
     if agents.len() < 2 {

@@ -5,7 +5,6 @@ use ostler_domain::id::{AgentId, SessionId, ThreadId};
 use ostler_domain::session::key::ConversationEntry;
 use ostler_domain::session::lifetime::{ReopenPolicy, SessionResolution, resolve_session};
 use ostler_domain::team::TeamSession;
-use ostler_store::StoreError;
 
 use crate::conversation::checkpoint::RecoveredRun;
 use crate::conversation::input::Input;
@@ -53,7 +52,7 @@ pub(crate) async fn run(
     let messages = thread::load(context).await?;
     let (mut session, earlier, previous) = match stored {
         StoredSessionState::Open(mut session) => {
-            refresh_counts(context, &mut session).await?;
+            session.refresh_counts(context.store()).await?;
             (session, messages, None)
         }
         StoredSessionState::Ended { session, ends_now, resumed } => {
@@ -98,23 +97,6 @@ fn stored_session(context: &RunContext<'_>) -> Result<StoredSessionState, Unread
             Ok(StoredSessionState::Ended { session, ends_now, resumed })
         }
     }
-}
-
-/// Counts the session's open approvals and unknown outcomes again: people may have settled
-/// some since it was stored.
-pub(crate) async fn refresh_counts(
-    context: &RunContext<'_>,
-    session: &mut Session,
-) -> Result<(), StoreError> {
-    if session.pending_approvals > 0 {
-        let pending = context.store().count_pending_approvals(Some(session.id)).await?;
-        session.pending_approvals = u32::try_from(pending).unwrap_or(u32::MAX);
-    }
-    if session.unknown_outcomes > 0 {
-        let unknown = context.store().count_unknown_outcomes(session.conversation).await?;
-        session.unknown_outcomes = u32::try_from(unknown).unwrap_or(u32::MAX);
-    }
-    Ok(())
 }
 
 /// Closes and summarizes the session before this one. `closed` is that session as an

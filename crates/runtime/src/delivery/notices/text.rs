@@ -69,7 +69,9 @@ pub fn describe(notice: &NewNotice, data: &Value, names: &AgentNames) -> String 
                 because("reason")
             )
         }
-        NoticeKind::ApprovedCallMade => format!("{what}{}", because("why")),
+        NoticeKind::ApprovedCallMade | NoticeKind::NoBinding => {
+            format!("{what}{}", because("why"))
+        }
         NoticeKind::ApprovedCallFailed => {
             let outcome = text(data, "outcome").unwrap_or("not done");
             format!("{what}: {outcome}{}", because("why"))
@@ -134,8 +136,11 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
         NoticeKind::ApprovedCallMade => {
             format!("the approved call of {} was made; tell the customer", tool())
         }
+        NoticeKind::NoBinding if data["binding"].is_string() => {
+            "a message cannot be sent, because its channel cannot be used".into()
+        }
         NoticeKind::NoBinding => {
-            format!("a reply cannot be sent: no channel is connected to {subject}")
+            format!("a reply cannot be sent: no {subject} channel is connected")
         }
         NoticeKind::UnknownOutcome if data["message"].is_string() => {
             "a message may or may not have been sent".into()

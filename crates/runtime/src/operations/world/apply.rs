@@ -33,6 +33,13 @@ enum Authorization {
     Given,
 }
 
+impl CheckedPlan {
+    /// Returns how many orgs are written when the plan is applied.
+    pub fn org_count(&self) -> usize {
+        orgs_in_order(self, &by_owner(self, &self.plan.applied.resources)).len()
+    }
+}
+
 impl Operations {
     /// Applies a plan for an actor and reports each org that is done. What was planned for
     /// an org is made as a whole or not at all; orgs before a failed one stay changed.

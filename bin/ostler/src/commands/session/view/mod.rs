@@ -109,6 +109,10 @@ impl SessionChange {
             "assign_team" => "assigned a team of agents".to_owned(),
             "approve" => format!("approved {tool}"),
             "approve_with_changes" => format!("approved {tool} with other arguments"),
+            "refused" => match &self.tool {
+                Some(tool) => format!("tried to decide about {tool} and was not allowed to"),
+                None => "tried to change the session and was not allowed to".to_owned(),
+            },
             "reject" => format!("rejected {tool}: {}", self.reason.as_deref().unwrap_or_default()),
             other => other.replace('_', " "),
         }
@@ -144,7 +148,8 @@ impl ConversationView {
             .iter()
             .map(|message| serde_json::from_str(&message.data))
             .collect::<Result<_, _>>()?;
-        let session: Session = serde_json::from_str(&org_store.session(stored.id).await?.data)?;
+        let mut session: Session = serde_json::from_str(&org_store.session(stored.id).await?.data)?;
+        session.refresh_counts(org_store).await?;
         let filter = AuditFilter { subject: Some(stored.id.to_string()), ..AuditFilter::default() };
         let changes = org_store.search_audit(&filter, None, LIMIT).await?;
         let mut changes: Vec<_> = changes.into_iter().filter_map(SessionChange::new).collect();
@@ -259,6 +264,11 @@ pub(crate) fn describe_state(session: &Session) -> String {
         session.budget.spent.get(),
         count(session.budget.cap.get(), "credit")
     );
+    format!("{} · {spent}", describe_status(session))
+}
+
+/// Describes who answers in a session and what waits for people.
+pub(crate) fn describe_status(session: &Session) -> String {
     let state = match (session.status, session.open_escalation()) {
         (SessionStatus::Closed(reason), _) => format!("closed: {}", close_reason(reason)),
         (_, Some(escalation)) if escalation.state.human.is_some() => "a person answers".into(),
@@ -276,7 +286,7 @@ pub(crate) fn describe_state(session: &Session) -> String {
         1 => " · 1 call has an unknown outcome".into(),
         count => format!(" · {count} calls have an unknown outcome"),
     };
-    format!("{state}{approvals}{unknown} · {spent}")
+    format!("{state}{approvals}{unknown}")
 }
 
 const fn close_reason(reason: CloseReason) -> &'static str {

@@ -10,6 +10,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 
 use crate::commands::args::{InstallationArgs, OutputArgs};
+use crate::config::keys;
 use crate::world::World;
 
 #[derive(Debug, Args)]
@@ -25,7 +26,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "TOOL")]
     tool: Option<String>,
     /// Org, if several have such a session or agent
-    #[arg(long, value_name = "ORG")]
+    #[arg(long, value_name = "ORG", env = keys::ORG)]
     org: Option<String>,
     /// World file to read instead of an installation, such as examples/harbour.toml
     #[arg(long, value_name = "FILE")]

@@ -87,7 +87,7 @@ fn dead_letters(work: &WorkCounts) -> CheckResult {
 fn events(work: &WorkCounts) -> CheckResult {
     let events = work.events;
     if events <= MAX_EVENTS {
-        return (CheckStatus::Ok, format!("The event log has at most {events} events."));
+        return (CheckStatus::Ok, format!("Events in the log: at most {events}."));
     }
     let message = format!(
         "The event log has up to {events} events; set retention days for the orgs and run `ostler prune`."
