@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use crate::support::{Counter, check_turns, model, to_json};
 
 /// How many interleavings are tried unless the variable `OSTLER_RACES` says otherwise.
-const RUNS: u64 = 150;
+const RUNS: u64 = 500;
 /// How many are tried at the same time: they mostly wait.
 const AT_ONCE: usize = 16;
 /// How many have a database together, so that it stays small.
