@@ -18,12 +18,14 @@ use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker, Typing};
 use ostler_runtime::deltas::Deltas;
 use ostler_runtime::deps::{Clock, Deps, Settings};
 use ostler_runtime::inbox::Intake;
+use ostler_runtime::metrics::RuntimeMetrics;
 use ostler_runtime::operations::Operations;
 use ostler_runtime::operations::prune::RetentionWorker;
 use ostler_runtime::operations::reflection::SoulReflector;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
 use ostler_runtime::workflow::WorkflowRunner;
+use ostler_server::metrics::{HttpMetrics, ReadMetrics};
 use ostler_server::{
     ClientSecret, ConfigHost, IdentityProvider, Server, ServerDeps, ServerLimits, TableError,
     ThreadOptions,
@@ -37,6 +39,7 @@ use crate::commands::apply::Host;
 use crate::config::server_limits;
 use crate::installation::Installation;
 use crate::model_uses::ModelUseRecorder;
+use crate::telemetry::ProcessMetrics;
 use crate::{model_catalogue, secrets, server_threads, tool_set};
 
 /// Everything that answers conversations, connected.
@@ -53,6 +56,7 @@ pub(crate) struct App {
     limits: ServerLimits,
     host: ConfigHost,
     identity_providers: Vec<IdentityProvider>,
+    http_metrics: HttpMetrics,
 }
 
 /// A task that answers for AI agents on the bus.
@@ -105,6 +109,7 @@ impl App {
             deltas: Deltas::default(),
             clock: Clock::system(),
             settings,
+            metrics: RuntimeMetrics::default(),
         };
         let threads = server_threads::options(installation, &store, catalogue.clone())?;
         let worker = Worker::new(deps, running_turns);
@@ -125,6 +130,7 @@ impl App {
             limits: server_limits(&installation.config).map_err(|(_, why)| anyhow::anyhow!(why))?,
             host: ConfigHost(Arc::new(Host::new(installation)?)),
             identity_providers: identity_providers(installation)?,
+            http_metrics: HttpMetrics::default(),
         })
     }
 
@@ -203,6 +209,16 @@ impl App {
         let clock = self.worker.deps().clock.clone();
         let bell = self.worker.outbox_bell().clone();
         DeliveryWorker::new(store, channels, clock, self.send_options, bell)
+            .with_metrics(self.worker.deps().metrics.clone())
+    }
+
+    /// Returns how what this process measures is read.
+    pub(crate) fn read_metrics(&self) -> ReadMetrics {
+        let mut metrics = ProcessMetrics::new(self.store.clone());
+        self.worker.deps().metrics.register(&mut metrics.registry);
+        self.catalogue.metrics().register(&mut metrics.registry);
+        self.http_metrics.register(&mut metrics.registry);
+        metrics.into_reader()
     }
 
     fn receiver(&self) -> InboundReceiver {
@@ -234,7 +250,8 @@ impl App {
             host: self.host.clone(),
             public_url,
         })?;
-        let server = server.with_limits(self.limits.clone());
+        let server =
+            server.with_limits(self.limits.clone()).with_metrics(self.http_metrics.clone());
         Ok(server.with_identity_providers(&self.identity_providers))
     }
 }

@@ -23,6 +23,7 @@ mod screen;
 mod secrets;
 mod server_threads;
 mod stream_preview;
+mod telemetry;
 mod thread_modes;
 mod tool_check;
 mod tool_set;

@@ -7,6 +7,7 @@ use ostler_models::catalogue::{Catalogue, Options, Provider, UsageCounts, WireFo
 use ostler_models::cooldown::{CooldownClock, Cooldowns};
 use ostler_models::http::{ClientLimits, Http};
 use ostler_models::jitter::Jitter;
+use ostler_models::metrics::ModelMetrics;
 use ostler_models::openai::LimitField;
 use ostler_models::price::{PriceEntry, PriceList};
 use ostler_scripted::{Script, ScriptedModel};
@@ -53,6 +54,7 @@ pub(crate) fn options(installation: &Installation) -> anyhow::Result<Options> {
         jitter: Jitter::random(),
         cooldowns: Cooldowns::new(CooldownClock::system()),
         usage: UsageCounts::default(),
+        metrics: ModelMetrics::default(),
     })
 }
 

@@ -159,7 +159,8 @@ async fn cold_start(url: &str) -> Result<Measurement, BenchError> {
     Ok(Measurement::new("harness.cold_start_ms".into(), each, all, None).with_value(average))
 }
 
-/// Measures the memory of a harness that has answered and is idle.
+/// Measures the memory of a harness that has answered and is idle, with its rows: the
+/// database is in memory.
 async fn session_bytes() -> Result<Measurement, BenchError> {
     let store = open_storage("sqlite::memory:").await?;
     let mut harnesses: Vec<Arc<Harness>> = Vec::with_capacity(SESSIONS);

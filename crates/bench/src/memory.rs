@@ -81,6 +81,7 @@ impl GrowingThread {
             reserved: many,
             top_up: Credits::ZERO,
             session: many,
+            subagent: None,
             read_reserve: Credits::ZERO,
             team: None,
         };

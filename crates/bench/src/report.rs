@@ -106,19 +106,10 @@ pub(crate) fn resident_bytes() -> u64 {
     pages.unwrap_or(0) * PAGE
 }
 
-/// Returns the CPU time of this process, or zero if the system does not report it.
+/// Returns the CPU time of this process, to the nanosecond.
 pub(crate) fn cpu_time() -> Duration {
-    /// Linux counts in hundredths of a second.
-    const TICK: Duration = Duration::from_millis(10);
-    let ticks = || {
-        let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-        // The command name may contain spaces and ends with a parenthesis.
-        let (_, rest) = text.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        let field = |at: usize| fields.get(at)?.parse::<u32>().ok();
-        field(11)?.checked_add(field(12)?)
-    };
-    TICK * ticks().unwrap_or(0)
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -172,6 +172,9 @@ pub struct EnvelopeContext {
     /// The code of the request that delegated work belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root_reference: Option<ReferenceCode>,
+    /// The trace that the message belongs to, as in the header `traceparent` of the W3C.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<Arc<str>>,
 }
 
 /// A message on the bus with its metadata.

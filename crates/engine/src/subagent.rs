@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use ostler_domain::money::Credits;
 use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -42,6 +43,9 @@ pub struct Subagent {
     /// The most answers it may give.
     #[serde(default)]
     pub max_steps: Option<u32>,
+    /// The most credits that it may spend on a task, with those that it starts.
+    #[serde(default)]
+    pub max_credits: Option<Credits>,
     /// Used unless something more specific is set; see [`ModelChoice`].
     #[serde(default)]
     pub default_model: Option<String>,
@@ -189,6 +193,7 @@ impl Subagents {
             tools: agent.tools.clone(),
             own_tools: agent.own_tools.clone(),
             max_steps: agent.max_steps,
+            max_credits: agent.max_credits,
         })
     }
 }
@@ -235,6 +240,7 @@ mod tests {
             tools: vec![ToolName::from_static("look")],
             own_tools: Vec::new(),
             max_steps: None,
+            max_credits: None,
             default_model: None,
         }
     }

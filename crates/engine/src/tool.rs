@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use jsonschema::Validator;
 use ostler_domain::id::{AgentId, ContactId, OrgId, SessionId};
+use ostler_domain::money::Credits;
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Audience, ToolName, ToolSpec};
 use serde::{Deserialize, Serialize};
@@ -139,6 +140,9 @@ pub struct SubagentTask {
     /// The most answers it may give.
     #[serde(default)]
     pub max_steps: Option<u32>,
+    /// The most credits it may spend, with the subagents that it starts.
+    #[serde(default)]
+    pub max_credits: Option<Credits>,
 }
 
 /// The reason why a set of tools cannot be offered.

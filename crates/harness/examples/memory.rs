@@ -61,6 +61,7 @@ pub async fn run() -> Result<String, Box<dyn Error>> {
             reserved: credits,
             top_up: Credits::ZERO,
             session: credits,
+            subagent: None,
             read_reserve: Credits::ZERO,
             team: None,
         },

@@ -71,7 +71,7 @@ pub struct HarnessConfig {
     /// How long another process has to wait for a thread of a process that died.
     pub lease: Duration,
     pub(crate) initial_state: Map<String, Value>,
-    pub(crate) state_schema: StateSchema,
+    pub(crate) state_schema: Arc<StateSchema>,
 }
 
 impl fmt::Debug for HarnessConfig {

@@ -111,6 +111,10 @@ pub enum HarnessError {
     UnknownImage(BlobId),
     #[error("there is no workspace")]
     NoWorkspace,
+    #[error("the thread has no memory; give the harness one with `memory`")]
+    NoMemory,
+    #[error(transparent)]
+    MemorySettings(#[from] MemorySettingsError),
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
     #[error(transparent)]

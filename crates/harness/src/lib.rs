@@ -88,6 +88,8 @@ pub use mode::{HarnessAgent, HarnessMode};
 pub use models::{AvailableModel, ModelAuthChecker, ModelAuthStatus, ModelUseCountProvider};
 pub use ostler_domain::gate::permission::rule::{MatchedRule, RuleScope};
 pub use ostler_domain::gate::permission::{PermissionPolicy, PermissionRules, SessionGrants};
+pub use ostler_domain::memory::MemorySettings;
+pub use ostler_domain::money::Credits;
 pub use ostler_domain::tool::ToolCategory;
 pub use ostler_engine::turn::{EndReason, SubagentMeta, TurnEnd, parse_subagent_meta};
 pub use ostler_store::Store;

@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use ostler_domain::id::{RunId, ThreadId};
 use ostler_engine::extensions::Extensions;
+use ostler_workspace::workspace::Workspace;
 use serde_json::{Map, Value};
 
 use crate::error::HarnessError;
@@ -17,11 +18,12 @@ pub struct HarnessRequestContext {
     pub thread_id: ThreadId,
     pub turn_id: RunId,
     core: Weak<Core>,
+    workspace: Option<Arc<Workspace>>,
 }
 
 impl HarnessRequestContext {
     pub(crate) fn new(core: &Arc<Core>, thread: ThreadId, turn: RunId) -> Self {
-        Self { thread_id: thread, turn_id: turn, core: Arc::downgrade(core) }
+        Self { thread_id: thread, turn_id: turn, core: Arc::downgrade(core), workspace: None }
     }
 
     pub(crate) fn extensions(
@@ -30,12 +32,13 @@ impl HarnessRequestContext {
         thread: ThreadId,
         turn: RunId,
     ) -> Extensions {
-        let request = Arc::new(Self::new(core, thread, turn));
-        let extensions = Extensions::default().with(request.clone());
-        match core.workspace_of(agent, &request) {
-            Some(workspace) => extensions.with(workspace),
-            None => extensions,
-        }
+        let request = Self::new(core, thread, turn);
+        let workspace = core.workspace_of(agent, &request);
+        let extensions = match &workspace {
+            Some(workspace) => Extensions::default().with(workspace.clone()),
+            None => Extensions::default(),
+        };
+        extensions.with(Arc::new(Self { workspace, ..request }))
     }
 
     /// Publishes an event of this turn.
@@ -45,6 +48,11 @@ impl HarnessRequestContext {
             details.turn_id = Some(self.turn_id);
             core.hub.publish(kind.into(), details);
         }
+    }
+
+    /// Returns the workspace of the turn. While one is chosen for the turn, there is none.
+    pub const fn workspace(&self) -> Option<&Arc<Workspace>> {
+        self.workspace.as_ref()
     }
 
     /// Returns the state of the harness.

@@ -1,7 +1,9 @@
 //! The state of a harness: the embedder's own fields, checked against their schema, and
 //! those of the harness.
 
-use std::collections::BTreeSet;
+use std::any::TypeId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::Validator;
 use schemars::JsonSchema;
@@ -40,8 +42,19 @@ pub(crate) struct StateSchema {
 }
 
 impl StateSchema {
-    /// Reads the schema of a type.
-    pub(crate) fn of<S: HarnessStateSchema>() -> Result<Self, ConfigError> {
+    /// Returns the schema of a type. It is compiled once for all harnesses of the process.
+    pub(crate) fn of<S: HarnessStateSchema>() -> Result<Arc<Self>, ConfigError> {
+        static COMPILED: Mutex<BTreeMap<TypeId, Arc<StateSchema>>> = Mutex::new(BTreeMap::new());
+        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(schema) = compiled.get(&TypeId::of::<S>()) {
+            return Ok(schema.clone());
+        }
+        let schema = Arc::new(Self::compile::<S>()?);
+        compiled.insert(TypeId::of::<S>(), schema.clone());
+        Ok(schema)
+    }
+
+    fn compile<S: HarnessStateSchema>() -> Result<Self, ConfigError> {
         let schema = schemars::schema_for!(S).to_value();
         let fields = schema.get("properties").and_then(Value::as_object);
         let fields = fields.map(|fields| fields.keys().cloned().collect()).unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ostler_domain::money::Credits;
 use ostler_domain::tool::ToolName;
 use ostler_engine::subagent::Subagent;
 use ostler_engine::tool::Tool;
@@ -26,6 +27,8 @@ pub struct HarnessSubagent {
     pub forked: bool,
     /// The most answers it may give.
     pub max_steps: Option<u32>,
+    /// The most credits that it may spend on a task, with the subagents that it starts.
+    pub max_credits: Option<Credits>,
 }
 
 impl HarnessSubagent {
@@ -46,6 +49,7 @@ impl HarnessSubagent {
             default_model_id: None,
             forked: false,
             max_steps: None,
+            max_credits: None,
         }
     }
 
@@ -64,6 +68,7 @@ impl HarnessSubagent {
             tools: self.allowed_harness_tools.clone(),
             own_tools: own_tools.collect(),
             max_steps: self.max_steps,
+            max_credits: self.max_credits,
             default_model: self.default_model_id.clone(),
         }
     }

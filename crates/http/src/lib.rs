@@ -32,6 +32,12 @@ pub fn client_builder() -> Result<ClientBuilder, HttpSetupError> {
         .user_agent(concat!("ostler/", env!("CARGO_PKG_VERSION"))))
 }
 
+/// Lets libraries that make HTTP clients of their own use the same ciphers.
+pub fn set_default_ciphers() {
+    // Fails if they are set already.
+    let _set_before = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// Returns the TLS configuration; copies share the certificates and the sessions.
 fn tls_config() -> Result<ClientConfig, rustls::Error> {
     static CONFIG: OnceLock<ClientConfig> = OnceLock::new();

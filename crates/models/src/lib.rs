@@ -11,6 +11,7 @@ pub mod fallback;
 mod fault;
 pub mod http;
 pub mod jitter;
+pub mod metrics;
 pub mod modalities;
 pub mod openai;
 pub mod price;

@@ -12,6 +12,7 @@ use ostler_engine::turn::{ApprovalMode, ModelChains, STATE_VERSION, TurnLimits};
 use ostler_store::{ClaimPolicy, RecordChange, Store, StoreError};
 
 use crate::deltas::Deltas;
+use crate::metrics::RuntimeMetrics;
 use crate::toolbox::Toolbox;
 
 /// Plans the changes that the effects of local tools lead to, against the current state of
@@ -104,4 +105,5 @@ pub struct Deps {
     pub deltas: Deltas,
     pub clock: Clock,
     pub settings: Settings,
+    pub metrics: RuntimeMetrics,
 }

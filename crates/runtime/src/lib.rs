@@ -39,6 +39,8 @@
 //! | `workers` | workers of templates: assigning, creating and archiving them |
 //! | `change_audit` | audit entries of the changes that agents' tools make, and notices about them |
 //! | `pending_commit` | messages, events and notices that are committed together |
+//! | [`metrics`] | what is measured of the work of a process |
+//! | `trace_context` | carrying traces across the bus |
 //! | `faults`, `ids`, `outage_log` | crash points for tests, new ids, logging an outage once |
 //!
 //! `tests/house/rooms.rs` fails on an arrow that is not in the first table.
@@ -60,6 +62,7 @@ mod faults;
 pub mod hierarchy;
 mod ids;
 pub mod inbox;
+pub mod metrics;
 pub mod operations;
 pub mod org_view;
 mod outage_log;
@@ -72,6 +75,7 @@ pub mod shared_bot;
 mod sign_up;
 pub mod team;
 pub mod toolbox;
+mod trace_context;
 mod turn_tool;
 mod workers;
 pub mod workflow;

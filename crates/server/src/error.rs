@@ -185,6 +185,7 @@ impl From<HarnessError> for ApiError {
             HarnessError::Busy
             | HarnessError::NothingToResume
             | HarnessError::AskNotOpen(_)
+            | HarnessError::NoMemory
             | HarnessError::NoWorkspace => ProblemCode::NotNow,
             HarnessError::QueueFull(_) | HarnessError::TooManyImages(_) => ProblemCode::TooMany,
             HarnessError::NoCredits => ProblemCode::NoCredits,
@@ -195,6 +196,7 @@ impl From<HarnessError> for ApiError {
             | HarnessError::OtherKindOfAsk { .. }
             | HarnessError::InvalidArguments(_)
             | HarnessError::InvalidState(_)
+            | HarnessError::MemorySettings(_)
             | HarnessError::NotAnImage
             | HarnessError::EmptyMessage => ProblemCode::Invalid,
             HarnessError::Store(_) => {

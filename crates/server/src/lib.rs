@@ -33,6 +33,7 @@
 //! | [`rate_limits`] | token buckets per address, visitor, binding, key and org |
 //! | `open_counts`, `write_deadline` | caps of streams and connections, and slow readers |
 //! | `idempotency` | requests repeated with the same `Idempotency-Key` |
+//! | [`metrics`] | what is measured of requests, and the listener of Prometheus |
 //! | `error` | every error as a problem |
 //! | `event_tail` | one poller of the event log per org, shared by its streams |
 //! | [`threads`] | the threads of the interactive harness that are open here |
@@ -52,6 +53,7 @@ mod event_tail;
 mod events;
 mod health;
 mod idempotency;
+pub mod metrics;
 mod open_counts;
 mod openapi;
 mod orgs;

@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderValue, header};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderValue, Method, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::options;
 use ostler_api::problem::ProblemCode;
+use tracing::{Instrument as _, Span, field};
 
 use crate::error::ApiError;
 use crate::route::access::{OrgAccess, authorize};
@@ -42,7 +43,7 @@ pub(crate) fn router(server: &Server, table: Vec<Group>) -> Router {
         .merge(chat)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(middleware::from_fn(wrap_request))
+        .layer(middleware::from_fn_with_state(state(), wrap_request))
         .with_state(state())
 }
 
@@ -77,9 +78,17 @@ async fn run_to_end(request: Request, next: Next) -> Response {
 
 /// Adds a timeout, a log line without secrets, and headers against caching and
 /// content sniffing to every request.
-async fn wrap_request(path: Option<MatchedPath>, request: Request, next: Next) -> Response {
+async fn wrap_request(
+    State(server): State<Server>,
+    path: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (start, method) = (Instant::now(), request.method().clone());
-    let response = tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await;
+    let route = path.as_ref().map_or("-", MatchedPath::as_str);
+    let span = request_span(&method, route);
+    let served = next.run(request).instrument(span.clone());
+    let response = tokio::time::timeout(REQUEST_TIMEOUT, served).await;
     let mut response = response.unwrap_or_else(|_| {
         ApiError::new(ProblemCode::TimedOut, "the request took too long; send it again")
             .into_response()
@@ -87,10 +96,33 @@ async fn wrap_request(path: Option<MatchedPath>, request: Request, next: Next) -
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    let path = path.as_ref().map_or("-", MatchedPath::as_str);
-    let (status, duration_ms) = (response.status().as_u16(), start.elapsed().as_millis());
-    tracing::debug!(%method, path, status, duration_ms, "request served");
+    let (status, took) = (response.status().as_u16(), start.elapsed());
+    span.record("http.response.status_code", status);
+    if status >= 500 {
+        span.record("otel.status_code", "ERROR");
+    }
+    server.metrics.record(&method, route, status, took);
+    let duration_ms = took.as_millis();
+    tracing::debug!(%method, path = route, status, duration_ms, "request served");
     response
+}
+
+/// Returns the span of a request for traces, with the pattern of its path only.
+fn request_span(method: &Method, route: &str) -> Span {
+    let span = tracing::info_span!(
+        target: "ostler::trace",
+        "request",
+        otel.name = field::Empty,
+        otel.kind = "server",
+        otel.status_code = field::Empty,
+        http.request.method = method.as_str(),
+        http.route = route,
+        http.response.status_code = field::Empty,
+    );
+    if !span.is_disabled() {
+        span.record("otel.name", format_args!("{method} {route}"));
+    }
+    span
 }
 
 async fn not_found() -> ApiError {

@@ -29,6 +29,7 @@ use crate::body::LargeBodies;
 use crate::client_address::{TrustedProxies, counted_address};
 use crate::error::ApiError;
 use crate::event_tail::EventTails;
+use crate::metrics::HttpMetrics;
 use crate::open_counts::OpenCounts;
 use crate::rate_limits::{RateLimits, RateRules};
 use crate::route::TableError;
@@ -132,6 +133,7 @@ pub struct Server {
     pub(crate) bodies: LargeBodies,
     pub(crate) threads: LiveThreads,
     pub(crate) accounts: Arc<Accounts>,
+    pub(crate) metrics: HttpMetrics,
     /// Becomes true on shutdown.
     pub(crate) stop: watch::Sender<bool>,
 }
@@ -155,6 +157,7 @@ impl Server {
             bodies,
             threads,
             accounts: Arc::default(),
+            metrics: HttpMetrics::default(),
             stop,
         })
     }
@@ -164,6 +167,12 @@ impl Server {
     pub fn with_limits(self, limits: ServerLimits) -> Self {
         let rates = RateLimits::new(limits.rates.clone());
         Self { limits: Arc::new(limits), rates, ..self }
+    }
+
+    /// Records requests in these values.
+    #[must_use]
+    pub fn with_metrics(self, metrics: HttpMetrics) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Lets people log in with identity providers.

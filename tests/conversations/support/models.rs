@@ -10,6 +10,7 @@ use ostler_models::catalogue::{Catalogue, Options, SharedCatalogue, UsageCounts}
 use ostler_models::cooldown::{CooldownClock, Cooldowns};
 use ostler_models::http::{ClientLimits, Http};
 use ostler_models::jitter::Jitter;
+use ostler_models::metrics::ModelMetrics;
 use ostler_models::price::PriceList;
 use ostler_scripted::{Script, ScriptedModel};
 
@@ -98,6 +99,7 @@ fn catalogue_with_default(
         jitter: Jitter::random(),
         cooldowns: Cooldowns::new(CooldownClock::system()),
         usage: UsageCounts::default(),
+        metrics: ModelMetrics::default(),
     });
     let add = |catalogue: Catalogue, (name, model)| catalogue.with(name, model);
     SharedCatalogue(Arc::new(models.into_iter().fold(catalogue, add)))

@@ -28,6 +28,7 @@ use ostler_runtime::delivery::NoticeDispatcher;
 use ostler_runtime::deltas::Deltas;
 use ostler_runtime::deps::{Clock, Deps, Settings};
 use ostler_runtime::inbox::Intake;
+use ostler_runtime::metrics::RuntimeMetrics;
 use ostler_runtime::operations::sweep::{SweepReport, Sweeper};
 use ostler_runtime::operations::{Actor, BotHost, Operations};
 use ostler_runtime::org_view::{SETTINGS, settings_record};
@@ -206,6 +207,7 @@ impl Scenario {
             tools: Toolbox::new(tools.clone()).with_org_tools(org_tools(&store, &tools)),
             models: Arc::new(models),
             plan_effects: Arc::new(ostler_tools::effect_planner(store.clone())),
+            metrics: RuntimeMetrics::default(),
             deltas: Deltas::default(),
             clock: Clock::from_fn(move || Timestamp::from_millis(clock.load(Ordering::SeqCst))),
             settings,

@@ -192,6 +192,7 @@ fn tools(log: &Log) -> Vec<Arc<dyn Tool>> {
         tools: given.to_vec(),
         own_tools: Vec::new(),
         max_steps: None,
+        max_credits: None,
         default_model: None,
     };
     let mut tools = vec![

@@ -4,8 +4,9 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use clap::Args;
+use ostler_server::metrics::serve_metrics;
 use ostler_store::{RowSecurity, Store};
 use tokio::net::TcpListener;
 #[cfg(unix)]
@@ -20,6 +21,7 @@ use crate::home_lock::HomeLock;
 use crate::installation::Installation;
 use crate::private_files;
 use crate::screen::DIM;
+use crate::telemetry::TraceExporter;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -49,10 +51,12 @@ pub(super) async fn run_app(
     at_once: usize,
     listener: Option<(TcpListener, SocketAddr)>,
 ) -> anyhow::Result<()> {
-    crate::log::init(installation.config.log.as_deref())?;
+    let traces = TraceExporter::of(&installation.config)?;
+    crate::log::init(installation.config.log.as_deref(), traces.as_ref())?;
     let _lock = HomeLock::of_running(installation)?;
     private_files::make_private(installation);
     let app = App::open(installation).await?;
+    let metrics = bind_metrics(installation).await?;
     check_row_security(&app.store).await?;
     agent_models::warn(&app.store, &app.catalogue).await?;
     // Before it is said that the server runs, so that no signal ends the process at once.
@@ -64,18 +68,39 @@ pub(super) async fn run_app(
         None => announce(format_args!("working; press Ctrl-C to stop")),
     }
     let (stop, stopped) = watch::channel(false);
+    if let Some(listener) = metrics {
+        announce(format_args!("metrics on http://{}/metrics", listener.local_addr()?));
+        tokio::spawn(serve_metrics(listener, app.read_metrics(), until(stopped.clone())));
+    }
     let signal = async {
         signals.next().await;
         tell(format_args!("{DIM}finishing work in progress; once more stops at once …{DIM:#}"));
         stop.send_replace(true);
         signals.next().await;
     };
-    tokio::select! {
+    let result = tokio::select! {
         result = app.run(at_once, listener.map(|(listener, _)| listener), stopped) => result,
         // What is cut off is repeated by the next process.
         () = signal => Err(anyhow::anyhow!("stopped before all work in progress was finished")),
         why = wait_until_replaced(installation) => Err(why),
+    };
+    if let Some(traces) = traces {
+        traces.finish().await;
     }
+    result
+}
+
+/// Listens on the address for metrics, if there is one.
+async fn bind_metrics(installation: &Installation) -> anyhow::Result<Option<TcpListener>> {
+    let Some(address) = &installation.config.metrics_listen else { return Ok(None) };
+    let listener = TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {address}; correct `metrics_listen` in ostler.toml")
+    })?;
+    Ok(Some(listener))
+}
+
+async fn until(mut stopped: watch::Receiver<bool>) {
+    while !*stopped.borrow() && stopped.changed().await.is_ok() {}
 }
 
 /// Prints a line on standard output. The work goes on if nobody can read it, for example

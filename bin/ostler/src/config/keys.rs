@@ -25,12 +25,15 @@ pub(crate) enum VariableForm {
 use VariableForm::{List, Text, Toml};
 
 /// All keys, in the order in which people read them.
-pub(crate) const KEYS: [Key; 18] = [
+pub(crate) const KEYS: [Key; 21] = [
     key("database", DATABASE, Text, Some(super::DEFAULT_DATABASE)),
     key("bus", "OSTLER_BUS_URL", Text, Some("memory:")),
     key("listen", LISTEN, Text, Some(ostler_server::server::ADDRESS)),
     key("public_url", "OSTLER_PUBLIC_URL", Text, None),
     key("log", "OSTLER_LOG", Text, None),
+    key("metrics_listen", "OSTLER_METRICS_LISTEN", Text, None),
+    key("otlp_endpoint", "OSTLER_OTLP_ENDPOINT", Text, None),
+    key("trace_percent", "OSTLER_TRACE_PERCENT", Toml, Some("100")),
     key("model", "OSTLER_MODEL", Text, None),
     key("fallback_models", "OSTLER_FALLBACK_MODELS", List, None),
     key("script", "OSTLER_SCRIPT", Text, None),
@@ -75,6 +78,10 @@ pub(crate) const OTHER_VARIABLES: [(&str, &str); 9] = [
     ("ANTHROPIC_API_KEY", "The key of the built-in provider `anthropic`."),
     ("OPENROUTER_API_KEY", "The key of the built-in provider `openrouter`."),
     (UNSPLASH_KEY, "The operator's key for Unsplash, which every org may use."),
+    (
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "Headers for the collector of `otlp_endpoint`, as `name=value,name=value`.",
+    ),
     (BENCH_POSTGRES, "The PostgreSQL server of `ostler bench`."),
     (BENCH_AMQP, "The RabbitMQ server of `ostler bench`."),
 ];

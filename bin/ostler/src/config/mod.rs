@@ -57,6 +57,22 @@ pub(crate) struct Config {
     #[schemars(example = "warn,ostler_runtime=debug")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log: Option<String>,
+    /// The address on which `ostler serve` and `ostler worker` tell Prometheus what they measure
+    /// (`/metrics`). Nobody logs in there, so choose one that only your monitoring reaches.
+    #[schemars(example = "127.0.0.1:9470")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) metrics_listen: Option<String>,
+    /// The URL of an OpenTelemetry collector that gets the traces of `ostler serve` and
+    /// `ostler worker` (OTLP over HTTP): one for each answered message, with its steps, calls of
+    /// models and calls of tools, and nothing of what was said. `/v1/traces` is added. Headers
+    /// for the collector are in the variable `OTEL_EXPORTER_OTLP_HEADERS`.
+    #[schemars(example = "http://127.0.0.1:4318")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) otlp_endpoint: Option<String>,
+    /// How many of a hundred traces are exported.
+    #[schemars(example = 100)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trace_percent: Option<u8>,
     /// The model of agents that name none, as `provider/model`. `ostler model ls` lists models.
     #[schemars(example = "anthropic/claude-sonnet-4-5")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,6 +151,9 @@ impl Default for Config {
             listen: None,
             public_url: None,
             log: None,
+            metrics_listen: None,
+            otlp_endpoint: None,
+            trace_percent: None,
             model: None,
             fallback_models: Vec::new(),
             script: None,

@@ -32,6 +32,7 @@ mod member;
 mod migrate;
 mod mock_model;
 mod model;
+mod monitoring;
 mod nordlicht;
 mod nordlicht_mail;
 mod notice;

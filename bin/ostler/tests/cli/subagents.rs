@@ -67,6 +67,22 @@ fn invalid_subagent_files_are_errors() {
     assert!(said.contains("cannot read nowhere.toml"), "{said}");
 }
 
+/// M48: the file limits what a task of a subagent may cost; the agent that gave it goes on.
+#[test]
+fn m48_a_file_limits_what_a_task_may_cost() {
+    let script = "price: { input: 1000, output: 1000 }\nrules:\n  - when: { agent: You work }\n    answer: worked\n  - when: { user: go }\n    answer:\n      - call: subagent\n        with: { agentType: worker, task: x }\n      - \"{{ result }}\"\n";
+    let script = file("m48.yaml", script);
+    let said = |name: &str, agents: &str| {
+        let agents = file(name, agents);
+        let more = ["--script", &script, "--subagents", &agents, "--credits", "100000"];
+        stdout(&[&["run", "go"], &more[..]].concat())
+    };
+    let free = said("m48-free.toml", AGENTS);
+    assert!(free.starts_with("worked\n"), "{free}");
+    let limited = said("m48.toml", &AGENTS.replacen("\"]\n", "\"]\nmax_credits = 1\n", 1));
+    assert!(limited.contains("it has spent what one task may cost"), "{limited}");
+}
+
 /// M07: the model of a subagent comes from the call, else from the models of the file,
 /// else from the subagent, else from the run.
 #[test]

@@ -19,23 +19,25 @@ const OBSERVER: &str = "observer";
 const TURNS: usize = 50;
 
 /// Measures turns of threads with a memory, beside those of threads without. The first value
-/// is the CPU time in microseconds that the memory adds to a turn, the second the number of
-/// calls of models that it made.
+/// is the CPU time in microseconds that the memory adds to a turn, the median over pairs of
+/// threads; the second is the number of calls of models that it made.
 pub(super) async fn run(store: &Store, time: Duration) -> Result<[Measurement; 2], BenchError> {
     let models = Arc::new(CountingModels { models: instant(), observer_calls: AtomicU64::new(0) });
     let (mut with, mut without) = (Side::default(), Side::default());
-    let start = Instant::now();
+    let (start, mut added) = (Instant::now(), Vec::new());
     // In turns, so that both meet the same machine.
     while with.each.is_empty() || start.elapsed() < time {
-        without.run(&builder(store).build()?).await?;
+        let bare = without.run(&builder(store).build()?).await?;
         let memory = HarnessOMConfig {
             default_observer_model_id: Some(OBSERVER.to_owned()),
             default_reflector_model_id: Some(OBSERVER.to_owned()),
             ..HarnessOMConfig::default()
         };
-        with.run(&builder(store).models(models.clone()).memory(memory).build()?).await?;
+        let harness = builder(store).models(models.clone()).memory(memory).build()?;
+        added.push(with.run(&harness).await? - bare);
     }
-    let added = with.micros_per_turn() - without.micros_per_turn();
+    added.sort_by(f64::total_cmp);
+    let added = added.get(added.len() / 2).copied().unwrap_or_default();
     let calls = models.observer_calls.load(Ordering::Relaxed);
     let measurement = |name: &str, value| {
         let bare = without.each.len() as f64 / without.wall.as_secs_f64();
@@ -58,8 +60,8 @@ struct Side {
 }
 
 impl Side {
-    /// Runs the turns of a thread.
-    async fn run(&mut self, harness: &Harness) -> Result<(), BenchError> {
+    /// Runs the turns of a thread. Returns the CPU time of one in microseconds.
+    async fn run(&mut self, harness: &Harness) -> Result<f64, BenchError> {
         harness.init().await?;
         harness.create_thread(None).await?;
         let (start, cpu) = (Instant::now(), cpu_time());
@@ -69,12 +71,9 @@ impl Side {
             self.each.push(began.elapsed());
         }
         self.wall += start.elapsed();
-        self.cpu += cpu_time().saturating_sub(cpu);
-        Ok(())
-    }
-
-    fn micros_per_turn(&self) -> f64 {
-        self.cpu.as_secs_f64() * 1e6 / self.each.len() as f64
+        let cpu = cpu_time().saturating_sub(cpu);
+        self.cpu += cpu;
+        Ok(cpu.as_secs_f64() * 1e6 / TURNS as f64)
     }
 }
 

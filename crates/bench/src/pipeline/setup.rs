@@ -21,6 +21,7 @@ use ostler_runtime::conversation::Worker;
 use ostler_runtime::deltas::Deltas;
 use ostler_runtime::deps::{Clock, Deps, Settings};
 use ostler_runtime::inbox::Intake;
+use ostler_runtime::metrics::RuntimeMetrics;
 use ostler_runtime::org_view::{SETTINGS, settings_record};
 use ostler_runtime::records::entry::{InboxEntry, IncomingMessage, MessageSender};
 use ostler_runtime::running_turns::RunningTurns;
@@ -74,6 +75,7 @@ impl PipelineSetup {
             tools: Toolbox::new(Arc::new(ToolSet::new([look()])?)),
             models: Arc::new(SingleModel(instant())),
             plan_effects: Arc::new(|_, _| Box::pin(std::future::ready(Ok(Vec::new())))),
+            metrics: RuntimeMetrics::default(),
             deltas: Deltas::default(),
             clock: Clock::system(),
             settings,

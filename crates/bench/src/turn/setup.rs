@@ -139,6 +139,7 @@ impl Tool for SubagentTool {
             tools: vec![ToolName::from_static("look")],
             own_tools: Vec::new(),
             max_steps: None,
+            max_credits: None,
         };
         Box::pin(std::future::ready(ToolReply::Delegate(work)))
     }
@@ -185,6 +186,7 @@ impl TurnSetup {
             reserved: Credits::new(1000),
             top_up: Credits::new(1000),
             session: Credits::new(1000),
+            subagent: None,
             read_reserve: Credits::ZERO,
             team: None,
         };

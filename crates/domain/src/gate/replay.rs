@@ -57,6 +57,7 @@ const UNLIMITED: TurnBudget = TurnBudget {
     reserved: Credits::new(u64::MAX),
     top_up: Credits::ZERO,
     session: Credits::new(u64::MAX),
+    subagent: None,
     read_reserve: Credits::ZERO,
     team: None,
 };

@@ -33,6 +33,7 @@ const AMPLE_BUDGET: TurnBudget = TurnBudget {
     reserved: Credits::new(100),
     top_up: Credits::ZERO,
     session: Credits::new(100),
+    subagent: None,
     read_reserve: Credits::new(10),
     team: None,
 };

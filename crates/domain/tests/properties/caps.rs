@@ -17,22 +17,24 @@ fn amounts() -> impl Strategy<Value = u64> {
 }
 
 fn budgets() -> impl Strategy<Value = TurnBudget> {
-    (amounts(), amounts(), amounts(), amounts(), prop::option::of(amounts())).prop_map(
-        |(reserved, top_up, session, read_reserve, team)| TurnBudget {
+    let maybe = || prop::option::of(amounts());
+    (amounts(), amounts(), amounts(), amounts(), maybe(), maybe()).prop_map(
+        |(reserved, top_up, session, read_reserve, team, subagent)| TurnBudget {
             reserved: Credits::new(reserved),
             top_up: Credits::new(top_up),
             session: Credits::new(session),
+            subagent: subagent.map(Credits::new),
             read_reserve: Credits::new(read_reserve),
             team: team.map(Credits::new),
         },
     )
 }
 
-/// Returns what the org, the session and the team leave to a turn.
-fn limits(budget: &TurnBudget) -> [Option<u128>; 3] {
+/// Returns what the org, the session, the team and the subagent leave to a turn.
+fn limits(budget: &TurnBudget) -> [Option<u128>; 4] {
     let wide = |credits: Credits| u128::from(credits.get());
     let org = wide(budget.reserved) + wide(budget.top_up);
-    [Some(org), Some(wide(budget.session)), budget.team.map(wide)]
+    [Some(org), Some(wide(budget.session)), budget.team.map(wide), budget.subagent.map(wide)]
 }
 
 /// C07, C20: a turn can spend exactly what every limit leaves, from the reservation
@@ -59,6 +61,7 @@ fn c20_a_turn_never_overdraws_any_limit() {
                     BudgetLimit::Org => left[0],
                     BudgetLimit::Session => left[1],
                     BudgetLimit::Team => left[2],
+                    BudgetLimit::Subagent => left[3],
                 };
                 prop_assert_eq!(at, Some(tightest), "{:?}", limit);
                 prop_assert_eq!(budget, before);
@@ -207,6 +210,7 @@ fn e08_a_turn_becomes_read_only_with_its_session() {
             reserved: Credits::ZERO,
             top_up: Credits::ZERO,
             session: session.remaining(),
+            subagent: None,
             read_reserve: session.read_reserve(),
             team: None,
         };

@@ -130,6 +130,7 @@ fn budgets() -> impl Strategy<Value = TurnBudget> {
             reserved: Credits::new(reserved),
             top_up: Credits::new(top_up),
             session: Credits::new(session),
+            subagent: None,
             read_reserve: Credits::new(read_reserve),
             team: team.map(Credits::new),
         },

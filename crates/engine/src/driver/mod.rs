@@ -11,6 +11,7 @@
 
 mod handle;
 mod host;
+mod spans;
 mod unstored;
 mod work;
 mod write_queue;
@@ -24,6 +25,7 @@ use ostler_domain::tool::{Audience, Reach, Risk, ToolRole};
 
 pub use handle::{CommandRejected, TurnCommands, TurnHandle, UnreadCommands, command_channel};
 pub use host::{Host, Intent};
+pub use spans::TRACE_TARGET;
 pub use unstored::UnstoredHost;
 
 use crate::gate::Authorized;
@@ -221,7 +223,11 @@ impl<'d, H: Host> DriveLoop<'d, '_, H> {
         match action {
             TurnAction::CallModel { model, request } => {
                 match self.driver.rules.models.model(model.as_deref()) {
-                    Some(model) => Work::Model(Some(path), model.answer(request).into_future()),
+                    Some(found) => {
+                        let span = spans::chat(model.as_deref(), &path);
+                        let answer = span.in_scope(|| found.answer(request));
+                        Work::Model(Some(path), spans::observe(answer, span).into_future())
+                    }
                     None => Work::Ready(Some(Completion::Model(
                         path,
                         Some(Err(unknown_model(model))),

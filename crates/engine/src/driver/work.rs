@@ -10,7 +10,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamFuture};
 use ostler_domain::money::Credits;
+use tracing::Instrument as _;
 
+use super::spans;
 use crate::gate::Authorized;
 use crate::history::CallId;
 use crate::model::{Chunk, ModelError};
@@ -65,6 +67,8 @@ pub(super) fn run_tool(
     context: ToolContext,
     external: bool,
 ) -> BoxFuture<'static, Completion> {
+    let span = spans::execute_tool(call.call(), &path);
+    let running_in = span.clone();
     async move {
         let &ToolDefinition { timeout, idempotent, max_output, .. } = tool.definition();
         // Inside the block, so that a panic while creating the future is caught as well.
@@ -84,7 +88,9 @@ pub(super) fn run_tool(
                 ToolReply::Done(ToolOutcome::new(unless_unknown(OutcomeStatus::TimedOut), why))
             }
         };
+        spans::record_reply(&span, &reply);
         Completion::Tool(path, call.call().id.clone(), reply)
     }
+    .instrument(running_in)
     .boxed()
 }

@@ -11,7 +11,9 @@ use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::ToolName;
 use serde::{Deserialize, Serialize};
 
-use super::protocol::{GateRecord, Question};
+use super::protocol::{AgentPath, GateRecord, Question};
+use super::spending::LimitedSubagent;
+use crate::history::CallId;
 use crate::model::{Restart, Usage};
 use crate::outcome::ToolEffect;
 
@@ -47,6 +49,9 @@ pub struct TurnAccount {
     model_cost: Usd,
     model_credits: Credits,
     tools: BTreeMap<ToolName, Credits>,
+    /// The subagents at work that may spend no more than a limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    limited: Vec<LimitedSubagent>,
 }
 
 /// What one kind of agent has used.
@@ -74,6 +79,7 @@ impl TurnAccount {
             model_cost: Usd::from_micros(0),
             model_credits: Credits::ZERO,
             tools: BTreeMap::new(),
+            limited: Vec::new(),
         }
     }
 
@@ -93,19 +99,37 @@ impl TurnAccount {
         std::iter::once(model).chain(tools).filter(|charge| !charge.amount.is_zero()).collect()
     }
 
-    /// Returns what may be spent besides the answers in progress.
-    pub(super) fn available(&self) -> TurnBudget {
-        self.budget.minus_pending(self.held)
+    /// Returns what the agent at a path may spend besides the answers in progress.
+    pub(super) fn available(&self, path: &[CallId]) -> TurnBudget {
+        let limits = self.limited.iter().filter(|limited| limited.covers(path));
+        let subagent = limits.map(LimitedSubagent::left).min();
+        TurnBudget { subagent, ..self.budget.minus_pending(self.held) }
     }
 
-    /// Holds back what an answer may cost at most.
-    pub(super) fn hold(&mut self, held: Credits) {
+    /// Limits what the subagent at a path may spend, with those that it starts.
+    pub(super) fn limit_subagent(&mut self, path: &AgentPath, limit: Credits) {
+        self.limited.push(LimitedSubagent::new(path.clone(), limit));
+    }
+
+    /// Forgets the limit of a subagent.
+    pub(super) fn subagent_ended(&mut self, path: &AgentPath) {
+        self.limited.retain(|limited| !limited.is_at(path));
+    }
+
+    fn limits_of(&mut self, path: &[CallId]) -> impl Iterator<Item = &mut LimitedSubagent> {
+        self.limited.iter_mut().filter(move |limited| limited.covers(path))
+    }
+
+    /// Holds back what an answer of the agent at a path may cost at most.
+    pub(super) fn hold(&mut self, path: &[CallId], held: Credits) {
         self.held = self.held + held;
+        self.limits_of(path).for_each(|limited| limited.hold(held));
     }
 
     /// Ends a hold, however the answer ended.
-    pub(super) fn release(&mut self, held: Credits) {
+    pub(super) fn release(&mut self, path: &[CallId], held: Credits) {
         self.held = self.held.saturating_sub(held);
+        self.limits_of(path).for_each(|limited| limited.release(held));
     }
 
     /// Adds reserved credits. Zero means that there are no more, so that no further
@@ -119,9 +143,17 @@ impl TurnAccount {
 
     /// Counts an answer. Credits are whole numbers, so only the increase of the rounded
     /// total is taken from the budget.
-    pub(super) fn count_answer(&mut self, agent: &str, usage: Usage, price: ModelPrice) {
+    pub(super) fn count_answer(
+        &mut self,
+        path: &[CallId],
+        agent: &str,
+        usage: Usage,
+        price: ModelPrice,
+    ) {
         self.usage = self.usage.plus(usage);
-        let total = self.model_cost.as_micros().saturating_add(usage.cost(price).as_micros());
+        let cost = usage.cost(price);
+        self.limits_of(path).for_each(|limited| limited.count_answer(cost));
+        let total = self.model_cost.as_micros().saturating_add(cost.as_micros());
         self.model_cost = Usd::from_micros(total);
         let credits = message_credits(self.model_cost);
         let added_credits = credits.saturating_sub(self.model_credits);
@@ -133,8 +165,15 @@ impl TurnAccount {
     }
 
     /// Reverses [`count_call`](Self::count_call).
-    pub(super) fn refund_call(&mut self, agent: &str, tool: &ToolName, price: Credits) {
+    pub(super) fn refund_call(
+        &mut self,
+        path: &[CallId],
+        agent: &str,
+        tool: &ToolName,
+        price: Credits,
+    ) {
         self.budget.refund(price);
+        self.limits_of(path).for_each(|limited| limited.refund_call(price));
         if let Some(sum) = self.tools.get_mut(tool) {
             *sum = sum.saturating_sub(price);
         }
@@ -143,11 +182,18 @@ impl TurnAccount {
     }
 
     /// Counts a tool call.
-    pub(super) fn count_call(&mut self, agent: &str, tool: &ToolName, price: Credits) {
+    pub(super) fn count_call(
+        &mut self,
+        path: &[CallId],
+        agent: &str,
+        tool: &ToolName,
+        price: Credits,
+    ) {
         if price.is_zero() {
             return;
         }
         self.budget.record(price);
+        self.limits_of(path).for_each(|limited| limited.count_call(price));
         let sum = self.tools.entry(tool.clone()).or_default();
         *sum = *sum + price;
         let spent = self.agent_usage(agent);

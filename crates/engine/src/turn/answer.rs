@@ -44,7 +44,7 @@ impl Node {
             let error = ModelError { model: name, kind, message, retry_after: None };
             return self.end(TurnEnd::ModelFailed(error), step);
         };
-        let budget = step.account.available();
+        let budget = step.account.available(&step.path);
         if let Err(exceeded) = budget.check_model_call() {
             return self.end(TurnEnd::CreditsExhausted(exceeded), step);
         }
@@ -65,7 +65,7 @@ impl Node {
         }
         step.account.steps += 1;
         self.steps += 1;
-        step.account.hold(reserved);
+        step.account.hold(&step.path, reserved);
         let cost = RequestCost { input_tokens, reserved, price };
         self.phase = Phase::Model { draft: Draft::default(), cost };
         let request = Request {
@@ -80,7 +80,7 @@ impl Node {
 
     /// Requests a top-up if the reservation is too small and more is available.
     pub(super) fn request_top_up(&self, wanted: Credits, step: &mut Step<'_, '_>) -> bool {
-        let budget = step.account.available();
+        let budget = step.account.available(&step.path);
         let amount = budget.shortfall(wanted).min(budget.top_up);
         if amount.is_zero() {
             return false;
@@ -181,7 +181,7 @@ impl Node {
     pub(super) fn abandon_answer(&mut self, step: &mut Step<'_, '_>) -> Draft {
         let Phase::Model { draft, cost } = &mut self.phase else { return Draft::default() };
         let (draft, cost) = (std::mem::take(draft), *cost);
-        step.account.release(cost.reserved);
+        step.account.release(&step.path, cost.reserved);
         self.phase = Phase::Ready;
         self.count_partial_usage(draft.usage_or_estimate(cost.input_tokens), cost.price, step);
         draft
@@ -194,7 +194,7 @@ impl Node {
         step: &mut Step<'_, '_>,
     ) {
         if used != Usage::default() {
-            step.account.count_answer(self.usage_key(), used, price);
+            step.account.count_answer(&step.path, self.usage_key(), used, price);
         }
     }
 
@@ -207,9 +207,9 @@ impl Node {
         stop: StopReason,
         step: &mut Step<'_, '_>,
     ) {
-        step.account.release(cost.reserved);
+        step.account.release(&step.path, cost.reserved);
         let usage = draft.usage_or_estimate(cost.input_tokens);
-        step.account.count_answer(self.usage_key(), usage, cost.price);
+        step.account.count_answer(&step.path, self.usage_key(), usage, cost.price);
         let history = &self.history;
         let is_taken = |id: &str| history.iter().any(|item| item.has_call(id));
         let calls = draft.calls(step.account.steps, stop, is_taken);

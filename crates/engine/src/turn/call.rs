@@ -112,7 +112,7 @@ impl Node {
         }
         let exists = self.may_use(&call.name) && step.rules.tools.get(&call.name).is_some();
         let (decision, authorized) = if exists {
-            let budget = step.account.available();
+            let budget = step.account.available(&step.path);
             let facts = step.rules.facts(call, step.account, &budget, self.trust);
             authorize(call, approval, &facts)
         } else {
@@ -197,7 +197,7 @@ impl Node {
         let external = is_external(call.call(), step);
         if let Some(spec) = spec(call.call(), step) {
             let (name, price) = (spec.name.clone(), spec.price);
-            step.account.count_call(self.usage_key(), &name, price);
+            step.account.count_call(&step.path, self.usage_key(), &name, price);
         }
         step.event(TurnEvent::CallStarted { call: call.call().clone() });
         step.act(TurnAction::Run { call, checkpoint: external });

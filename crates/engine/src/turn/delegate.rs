@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use ostler_domain::money::caps::{BudgetExceeded, BudgetLimit};
 use serde::{Deserialize, Serialize};
 
 use super::Step;
@@ -52,8 +53,17 @@ impl Node {
             let why = "Subagents cannot be nested any deeper. Do this work yourself.";
             return self.complete_call(call, ToolOutcome::new(OutcomeStatus::Denied, why), step);
         }
-        let SubagentTask { agent_type, model, system, task, forked, tools, own_tools, max_steps } =
-            sub;
+        let SubagentTask {
+            agent_type,
+            model,
+            system,
+            task,
+            forked,
+            tools,
+            own_tools,
+            max_steps,
+            max_credits,
+        } = sub;
         let shared = tools.into_iter().filter(|tool| self.may_use(tool.as_str()));
         let allowed = shared.chain(own_tools).collect();
         let (system, history) = if forked {
@@ -79,6 +89,9 @@ impl Node {
             started_at: step.rules.now,
         };
         step.path.push(call.id.clone());
+        if let Some(limit) = max_credits {
+            step.account.limit_subagent(&step.path, limit);
+        }
         step.event(TurnEvent::SubagentStarted { agent_type, task });
         agent.ask_model(step);
         step.path.pop();
@@ -125,6 +138,7 @@ impl Node {
         let mut history = Arc::unwrap_or_clone(std::mem::take(&mut agent.history));
         let messages = history.split_off(agent.inherited.min(history.len()));
         step.event(TurnEvent::SubagentEnded { agent_type, duration_ms, messages });
+        step.account.subagent_ended(&step.path);
         step.path.pop();
         agent.subagent_outcome(duration_ms)
     }
@@ -156,6 +170,12 @@ impl Node {
         let with_note = |text: &str| format!("{text}\n\n{OPEN}{note}{CLOSE}");
         let outcome = match self.phase {
             Phase::Done { end: TurnEnd::Answer { text, .. } } => ToolOutcome::ok(with_note(&text)),
+            Phase::Done {
+                end: TurnEnd::CreditsExhausted(BudgetExceeded { limit: BudgetLimit::Subagent, .. }),
+            } => ToolOutcome::new(
+                OutcomeStatus::InsufficientCredits,
+                with_note("This agent did not finish: it has spent what one task may cost."),
+            ),
             Phase::Done { end: TurnEnd::CreditsExhausted(_) } => ToolOutcome::new(
                 OutcomeStatus::InsufficientCredits,
                 with_note("There was not enough credit left to finish this."),

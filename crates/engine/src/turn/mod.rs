@@ -24,6 +24,7 @@ mod node;
 mod protocol;
 mod resume;
 mod rules;
+mod spending;
 mod stop;
 
 use std::collections::VecDeque;

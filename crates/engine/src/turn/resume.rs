@@ -104,7 +104,7 @@ impl Node {
         }
         if let Some(spec) = spec(call, step) {
             let (name, price) = (spec.name.clone(), spec.price);
-            step.account.refund_call(self.usage_key(), &name, price);
+            step.account.refund_call(&step.path, self.usage_key(), &name, price);
         }
         CallState::New { approved, interrupted: external }
     }

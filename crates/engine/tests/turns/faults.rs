@@ -230,6 +230,7 @@ async fn c20_parallel_subagents_share_one_budget() {
             tools: vec![],
             own_tools: Vec::new(),
             max_steps: None,
+            max_credits: None,
         };
         let reply = Input::Reply(CallId::new(id), ToolReply::Delegate(sub));
         turn.step(&[], reply, &setup.rules(), &mut out).unwrap();

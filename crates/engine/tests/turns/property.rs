@@ -238,6 +238,7 @@ impl Play {
                 tools: ["look", "pay", "subagent"].map(ToolName::from_static).into(),
                 own_tools: Vec::new(),
                 max_steps: None,
+                max_credits: kind.is_multiple_of(3).then(|| Credits::new(2)),
             }),
             _ => ToolReply::Done(ToolOutcome::ok("done").untrusted()),
         };

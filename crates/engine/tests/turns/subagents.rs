@@ -1,6 +1,8 @@
 //! Subagents inside a turn.
 
-use ostler_domain::gate::{AskReason, GateDecision};
+use ostler_domain::gate::{AskReason, DenyReason, GateDecision};
+use ostler_domain::money::Credits;
+use ostler_domain::money::caps::{BudgetExceeded, BudgetLimit};
 use ostler_domain::tool::Trust;
 use ostler_engine::driver::{TurnProgress, command_channel};
 use ostler_engine::history::Item;
@@ -219,6 +221,60 @@ async fn z12_subagent_usage_is_counted_by_kind() {
     let charged: u64 = account.charges().iter().map(|charge| charge.amount.get()).sum();
     let spent: u64 = account.usage_by_agent.values().map(|spent| spent.credits.get()).sum();
     assert_eq!(charged, spent);
+}
+
+/// M48, Z12: a subagent spends no more than its limit; what its own subagents spend counts.
+/// Its caller goes on, also after the turn was stored.
+#[tokio::test]
+async fn m48_z12_a_subagent_and_those_below_it_stay_within_its_limit_of_credits() {
+    // The limit is 4: a credit for the models, 2 for the first payment, and not enough for
+    // another one.
+    let setup = TurnSetup::new([
+        calls(&[("a", "assistant", "{}")]),
+        calls(&[("b", "subagent", "{}")]),
+        calls(&[("x", "pay", r#"{"text": "1"}"#)]),
+        calls(&[("y", "pay", r#"{"text": "2"}"#)]),
+        words("paid once"),
+        words("done"),
+        calls(&[("z", "pay", r#"{"text": "3"}"#)]),
+        words("the caller has no such limit"),
+    ]);
+    let mut first = turn("hi");
+    setup.drive(&mut first).await;
+    let decided: Vec<_> =
+        first.account().decisions.iter().filter(|one| one.tool == "pay").collect();
+    assert_eq!(decided.len(), 3);
+    let refused = BudgetExceeded {
+        wanted: Credits::new(2),
+        remaining: Credits::new(1),
+        limit: BudgetLimit::Subagent,
+    };
+    assert_eq!(decided[1].verdict, GateDecision::Deny(DenyReason::OverBudget(refused)));
+    assert!(!matches!(decided[2].verdict, GateDecision::Deny(_)), "{:?}", decided[2]);
+    // The limit holds in a turn that was stored before the second payment.
+    let (stored, _) = setup.host.stored.lock().unwrap()[0].clone();
+    let again = TurnSetup::new([calls(&[("y", "pay", r#"{"text": "2"}"#)]), words("paid once")]);
+    let mut loaded = Turn::load(&stored).unwrap();
+    again.drive(&mut loaded).await;
+    let verdicts = loaded.account().decisions.iter().map(|one| &one.verdict);
+    assert!(verdicts.clone().any(|one| *one == decided[1].verdict), "{verdicts:?}");
+}
+
+/// M48: a subagent whose model has cost more than its limit gives no further answer.
+#[tokio::test]
+async fn m48_a_subagent_that_has_spent_its_limit_is_stopped() {
+    let mut dear = calls(&[("x", "look", "{}")]);
+    dear[2] = Ok(Chunk::Usage(Usage { input: 70_000, output: 100, ..Usage::default() }));
+    let setup = TurnSetup::new([calls(&[("a", "assistant", "{}")]), dear, words("done")]);
+    let mut turn = turn("hi");
+    let end = setup.drive(&mut turn).await;
+    assert!(matches!(end, TurnProgress::Ended(TurnEnd::Answer { .. })), "{end:?}");
+    let said = story(turn.new_items());
+    let outcome = "= insufficient_credits This agent did not finish: it has spent";
+    assert!(said[1].starts_with(outcome), "{said:?}");
+    assert_eq!(setup.model.asked().len(), 3);
+    // No answer of it may cost more than its limit: 15 dollars for a million tokens.
+    assert!(setup.model.asked()[1].max_tokens <= 4 * 10_000 / 15);
 }
 
 /// Z12: what a stopped subagent has used is charged and attributed to it.

@@ -135,6 +135,8 @@ pub(crate) const FOR_SUBAGENTS: [&str; 7] =
 
 /// The steps that an assistant may take.
 const ASSISTANT_STEPS: u32 = 2;
+/// What an assistant may spend.
+const ASSISTANT_CREDITS: Credits = Credits::new(4);
 
 pub(crate) fn tools() -> Arc<ToolSet> {
     let schema = json!({
@@ -203,6 +205,7 @@ fn explore(call: &Authorized, forked: bool) -> SubagentTask {
         tools: FOR_SUBAGENTS.map(ToolName::from_static).into(),
         own_tools: Vec::new(),
         max_steps: None,
+        max_credits: None,
     }
 }
 
@@ -210,7 +213,12 @@ fn explore(call: &Authorized, forked: bool) -> SubagentTask {
 fn assist(call: &Authorized) -> SubagentTask {
     let mut task = explore(call, false);
     task.tools.push(ToolName::from_static("note"));
-    SubagentTask { agent_type: "assist".into(), max_steps: Some(ASSISTANT_STEPS), ..task }
+    SubagentTask {
+        agent_type: "assist".into(),
+        max_steps: Some(ASSISTANT_STEPS),
+        max_credits: Some(ASSISTANT_CREDITS),
+        ..task
+    }
 }
 
 /// A host that keeps everything in memory.
@@ -346,6 +354,7 @@ pub(crate) const AMPLE_BUDGET: TurnBudget = TurnBudget {
     reserved: Credits::new(1000),
     top_up: Credits::new(1000),
     session: Credits::new(10_000),
+    subagent: None,
     read_reserve: Credits::ZERO,
     team: None,
 };

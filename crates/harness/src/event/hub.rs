@@ -2,12 +2,9 @@
 //! the store. Publishing never waits for a reader.
 
 use std::collections::VecDeque;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, Stream};
 use ostler_domain::id::ThreadId;
 use tokio::sync::Notify;
 
@@ -16,6 +13,8 @@ use super::{EventDetails, EventKind, HarnessEvent};
 
 /// How many events are kept in memory for readers that are behind.
 const RING_SIZE: usize = 256;
+/// A ring that was longer and is empty again gives its memory back.
+const IDLE_CAPACITY: usize = 16;
 
 /// Reads durable events of a thread that are no longer in memory.
 pub(crate) trait EventReader: Send + Sync {
@@ -28,6 +27,9 @@ struct Ring {
     events: VecDeque<Slot>,
     /// The position of the first event of the ring.
     start: u64,
+    /// The position that each reader has come to.
+    readers: Vec<(ReaderId, u64)>,
+    last_reader: ReaderId,
     /// Durable events that are not stored yet.
     unsaved: Vec<Arc<HarnessEvent>>,
     /// The number of the last durable event.
@@ -36,6 +38,8 @@ struct Ring {
     thread: Option<(ThreadId, i64)>,
     tracker: Tracker,
 }
+
+pub(super) type ReaderId = u64;
 
 /// The place of an event in the ring.
 struct Slot {
@@ -56,7 +60,7 @@ enum SlotState {
 #[derive(Default)]
 pub(crate) struct EventHub {
     ring: Mutex<Ring>,
-    wake: Notify,
+    pub(super) wake: Notify,
 }
 
 impl EventHub {
@@ -102,8 +106,26 @@ impl EventHub {
         if state == SlotState::Published {
             ring.tracker.see(event);
         }
+        ring.forget_read();
         drop(ring);
         self.wake.notify_waiters();
+    }
+
+    /// Adds a reader of the events from now on. Returns its id and position, and the thread
+    /// with the number of its last event.
+    pub(super) fn add_reader(&self) -> (ReaderId, u64, Option<(ThreadId, i64)>) {
+        let mut ring = self.ring();
+        let at = ring.end();
+        ring.last_reader += 1;
+        let id = ring.last_reader;
+        ring.readers.push((id, at));
+        (id, at, ring.thread.map(|(thread, _)| (thread, ring.last_id)))
+    }
+
+    pub(super) fn remove_reader(&self, reader: ReaderId) {
+        let mut ring = self.ring();
+        ring.readers.retain(|(id, _)| *id != reader);
+        ring.forget_read();
     }
 
     /// Returns the durable events after a number that are not stored yet.
@@ -118,14 +140,6 @@ impl EventHub {
         self.ring().unsaved.retain(|event| event.ext.id > Some(up_to));
     }
 
-    /// Returns the position after the last event, and the thread with the number of its
-    /// last event.
-    fn end(&self) -> (u64, Option<(ThreadId, i64)>) {
-        let ring = self.ring();
-        let last = ring.thread.map(|(thread, _)| (thread, ring.last_id));
-        (ring.start + ring.events.len() as u64, last)
-    }
-
     /// Returns what is going on. Its number is that of the last event before one that is
     /// not published yet.
     pub(crate) fn current(&self) -> CurrentEvents {
@@ -136,14 +150,23 @@ impl EventHub {
     }
 
     /// Returns the thread of the harness, and the number before its first event here.
-    fn thread(&self) -> Option<(ThreadId, i64)> {
+    pub(super) fn thread(&self) -> Option<(ThreadId, i64)> {
         self.ring().thread
     }
 
-    /// Returns the next event at or after a position, and the position behind it; fails
-    /// with the first available position if the event has left the ring.
-    fn get(&self, at: u64) -> Result<Option<(Arc<HarnessEvent>, u64)>, u64> {
-        let ring = self.ring();
+    /// Returns the next event at or after the position that a reader has come to, and the
+    /// position behind it; fails with the first available position if the event has left the
+    /// ring.
+    pub(super) fn get(
+        &self,
+        reader: ReaderId,
+        at: u64,
+    ) -> Result<Option<(Arc<HarnessEvent>, u64)>, u64> {
+        let mut ring = self.ring();
+        if let Some(known) = ring.readers.iter_mut().find(|(id, _)| *id == reader) {
+            known.1 = at;
+        }
+        ring.forget_read();
         let Some(offset) = at.checked_sub(ring.start) else { return Err(ring.start) };
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         let slots = (at + 1..).zip(ring.events.iter().skip(offset));
@@ -151,6 +174,26 @@ impl EventHub {
         Ok(next.and_then(|(behind, slot)| {
             (slot.state == SlotState::Published).then(|| (slot.event.clone(), behind))
         }))
+    }
+}
+
+impl Ring {
+    /// Returns the position after the last event.
+    fn end(&self) -> u64 {
+        self.start + self.events.len() as u64
+    }
+
+    /// Drops events that no reader will ask for, so that a session whose readers have caught
+    /// up keeps none.
+    fn forget_read(&mut self) {
+        let read_by_all = self.readers.iter().map(|(_, at)| *at).min().unwrap_or(u64::MAX);
+        let is_read = |slot: &mut Slot| slot.state != SlotState::Held;
+        while self.start < read_by_all && self.events.pop_front_if(is_read).is_some() {
+            self.start += 1;
+        }
+        if self.events.is_empty() && self.events.capacity() > IDLE_CAPACITY {
+            self.events.shrink_to(IDLE_CAPACITY);
+        }
     }
 }
 
@@ -173,6 +216,7 @@ fn push(ring: &mut Ring, event: Arc<HarnessEvent>, state: SlotState) {
         ring.start += 1;
     }
     ring.events.push_back(Slot { event, state });
+    ring.forget_read();
 }
 
 /// An event that readers get once it is stored. Dropping it withdraws it, so that no reader
@@ -202,133 +246,56 @@ impl Drop for HeldEvent {
     }
 }
 
-/// A reader of events. Dropping it unsubscribes.
-pub struct Subscription {
-    hub: Arc<EventHub>,
-    reader: Arc<dyn EventReader>,
-    /// The position of the next event.
-    at: u64,
-    /// The thread and number of the last durable event that was returned.
-    last: Option<(ThreadId, i64)>,
-    /// Events read from the store that are to be returned first.
-    behind: VecDeque<Arc<HarnessEvent>>,
-    waiting: Option<BoxFuture<'static, Next>>,
-}
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
 
-/// What a reader that had no event in memory waits for.
-enum Next {
-    /// There may be new events.
-    Look,
-    /// Events from the store; none if it has no more.
-    Stored(Vec<Arc<HarnessEvent>>),
-}
+    use ostler_domain::time::Timestamp;
+    use serde_json::Map;
 
-impl Subscription {
-    pub(crate) fn new(
-        hub: Arc<EventHub>,
-        reader: Arc<dyn EventReader>,
-        after: Option<(ThreadId, i64)>,
-    ) -> Self {
-        let (at, last) = hub.end();
-        let waiting = after.map(|(thread, id)| read_stored(reader.clone(), thread, id));
-        Self { hub, reader, at, last: after.or(last), behind: VecDeque::new(), waiting }
-    }
+    use super::EventHub;
+    use crate::event::{EventDetails, EventKind, TurnLifeEvent};
 
-    /// Waits for the next event.
-    pub async fn next(&mut self) -> Arc<HarnessEvent> {
-        std::future::poll_fn(|cx| self.poll(cx)).await
-    }
-
-    /// Returns an event that has already arrived.
-    pub fn try_next(&mut self) -> Option<Arc<HarnessEvent>> {
-        self.next().now_or_never()
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Arc<HarnessEvent>> {
-        loop {
-            if let Some(event) = self.behind.pop_front()
-                && let Some(event) = self.unless_seen(event)
-            {
-                return Poll::Ready(event);
-            }
-            if let Some(waiting) = &mut self.waiting {
-                let Poll::Ready(next) = waiting.poll_unpin(cx) else { return Poll::Pending };
-                self.waiting = None;
-                if let Next::Stored(events) = next
-                    && !events.is_empty()
-                {
-                    self.behind.extend(events);
-                    // There may be more.
-                    if let Some((thread, id)) = last_durable(&self.behind).or(self.last) {
-                        self.waiting = Some(read_stored(self.reader.clone(), thread, id));
-                    }
-                }
-                continue;
-            }
-            // Listen first, so that an event that comes in between wakes the reader.
-            let hub = self.hub.clone();
-            let mut listening = Box::pin(async move {
-                hub.wake.notified().await;
-                Next::Look
-            });
-            let first_poll = listening.poll_unpin(cx);
-            match self.hub.get(self.at) {
-                Ok(Some((event, behind))) => {
-                    self.at = behind;
-                    if let Some(event) = self.unless_seen(event) {
-                        return Poll::Ready(event);
-                    }
-                }
-                Ok(None) => {
-                    if first_poll.is_pending() {
-                        self.waiting = Some(listening);
-                        return Poll::Pending;
-                    }
-                }
-                Err(start) => {
-                    self.at = start;
-                    // The rest of a thread that the harness has left is not read.
-                    let current = self.hub.thread();
-                    let seen = self.last.filter(|(thread, _)| {
-                        current.is_none_or(|(current, _)| current == *thread)
-                    });
-                    if let Some((thread, id)) = seen.or(current) {
-                        self.waiting = Some(read_stored(self.reader.clone(), thread, id));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Returns the event, unless it was returned before.
-    fn unless_seen(&mut self, event: Arc<HarnessEvent>) -> Option<Arc<HarnessEvent>> {
-        let (Some(thread), Some(id)) = (event.ext.thread_id, event.ext.id) else {
-            return Some(event);
+    fn event() -> (EventKind, EventDetails) {
+        let details = EventDetails {
+            id: None,
+            at: Timestamp::from_millis(1),
+            thread_id: None,
+            turn_id: None,
+            path: Vec::new(),
+            more: Map::new(),
         };
-        if self.last.is_some_and(|(last, seen)| last == thread && id <= seen) {
-            return None;
-        }
-        self.last = Some((thread, id));
-        Some(event)
+        (TurnLifeEvent::AgentStart {}.into(), details)
     }
-}
 
-fn last_durable(events: &VecDeque<Arc<HarnessEvent>>) -> Option<(ThreadId, i64)> {
-    events.iter().rev().find_map(|event| Some((event.ext.thread_id?, event.ext.id?)))
-}
-
-fn read_stored(
-    reader: Arc<dyn EventReader>,
-    thread: ThreadId,
-    after: i64,
-) -> BoxFuture<'static, Next> {
-    async move { Next::Stored(reader.events_after(thread, after).await) }.boxed()
-}
-
-impl Stream for Subscription {
-    type Item = Arc<HarnessEvent>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.poll(cx).map(Some)
+    /// M39: events stay in memory only for readers that have not read them, and while they
+    /// are not stored.
+    #[test]
+    fn m39_events_that_all_readers_have_read_are_forgotten() {
+        let hub = Arc::new(EventHub::default());
+        let publish = || {
+            let (kind, details) = event();
+            hub.publish(kind, details);
+        };
+        let kept = || hub.ring().events.len();
+        publish();
+        assert_eq!(kept(), 0, "nobody reads");
+        let (slow, at, _) = hub.add_reader();
+        let (quick, ..) = hub.add_reader();
+        (0..3).for_each(|_| publish());
+        assert!(hub.get(quick, at + 3).unwrap().is_none());
+        assert_eq!(kept(), 3);
+        let (_, behind) = hub.get(slow, at).unwrap().unwrap();
+        assert!(hub.get(slow, behind).unwrap().is_some());
+        assert_eq!(kept(), 2);
+        hub.remove_reader(slow);
+        assert_eq!(kept(), 0);
+        let (kind, details) = event();
+        let held = hub.hold(kind, details);
+        publish();
+        hub.remove_reader(quick);
+        assert_eq!(kept(), 2, "the second waits for the first");
+        held.publish();
+        assert_eq!(kept(), 0);
     }
 }

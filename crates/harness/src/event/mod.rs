@@ -9,6 +9,7 @@
 mod current;
 mod hub;
 mod kinds;
+mod subscription;
 
 use ostler_domain::id::{RunId, ThreadId};
 use ostler_domain::time::Timestamp;
@@ -16,12 +17,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use current::CurrentEvents;
-pub use hub::Subscription;
 pub(crate) use hub::{EventHub, EventReader, HeldEvent};
 pub use kinds::{
     AskEvent, ContextEvent, EventKind, MessageEvent, OmEvent, SessionEvent, SubagentEvent,
     ToolEvent, TurnLifeEvent, WorkspaceEvent, WorkspacePhase,
 };
+pub use subscription::Subscription;
 
 /// An event of a harness.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@ mod context;
 mod control;
 mod detached;
 mod files;
+mod memory;
 mod modes;
 mod permissions;
 mod state;
@@ -142,9 +143,7 @@ impl<S> Harness<S> {
         self.core.open_workspace().await;
         session.initialized = true;
         drop(session);
-        for handler in &self.core.config.heartbeat_handlers {
-            self.core.heartbeats.start(handler);
-        }
+        self.start_heartbeats();
         Ok(())
     }
 
@@ -219,6 +218,14 @@ impl<S> Harness<S> {
         match restored {
             Ok(report) => Ok(report?),
             Err(_) => Err(HarnessError::NoWorkspace),
+        }
+    }
+
+    /// Starts the heartbeats of the configuration that are not running. `init` does this;
+    /// it is for those that were stopped. Needs a Tokio runtime.
+    pub fn start_heartbeats(&self) {
+        for handler in &self.core.config.heartbeat_handlers {
+            self.core.heartbeats.start(handler);
         }
     }
 

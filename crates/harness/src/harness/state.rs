@@ -10,7 +10,6 @@ use super::permissions::PERMISSION_RULES;
 use super::{Harness, run_to_end};
 use crate::error::HarnessError;
 use crate::event::SessionEvent;
-use crate::memory::OmStatus;
 use crate::session::{Core, Session, json};
 use crate::state::{CURRENT_MODEL, HarnessStateSchema, TASKS, YOLO};
 use crate::task::TaskItem;
@@ -48,12 +47,6 @@ impl<S> Harness<S> {
     /// Returns the task list.
     pub fn tasks(&self) -> Vec<TaskItem> {
         self.core.tasks()
-    }
-
-    /// Returns the state of the memory of the current thread; nothing without one.
-    pub async fn memory_status(&self) -> Option<OmStatus> {
-        let session = self.core.session.lock().await;
-        Some(session.thread.as_ref()?.window.memory.as_ref()?.status(0))
     }
 
     /// Loads what earlier sessions have stored.

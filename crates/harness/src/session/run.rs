@@ -26,6 +26,7 @@ use crate::error::HarnessError;
 use crate::event::{AskEvent, EventDetails, HeldEvent, OmEvent, SessionEvent, TurnLifeEvent};
 use crate::memory::MemoryEvent;
 use crate::message::{MessageOrigin, StoredItem};
+use crate::state::CURRENT_MODEL;
 
 /// What the agent reads when its plan was approved.
 const CARRY_OUT_PLAN: &str = "The plan was approved. Carry it out now.";
@@ -313,6 +314,7 @@ impl Core {
             .or_else(|| self.config.mode(&mode).and_then(|mode| mode.default_model_id.clone()));
         thread.info.metadata.current_model_id.clone_from(&model);
         let id = thread.info.id;
+        self.put_state(CURRENT_MODEL, model.clone().into());
         self.current_model.set(model);
         let changed = SessionEvent::ModeChanged { mode_id: mode, previous_mode_id: previous };
         self.publish(Some(id), changed);

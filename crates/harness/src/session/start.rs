@@ -216,6 +216,7 @@ impl Core {
             reserved: left,
             top_up: Credits::ZERO,
             session: left,
+            subagent: None,
             read_reserve: Credits::ZERO,
             team: None,
         }

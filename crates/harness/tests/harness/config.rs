@@ -57,6 +57,10 @@ async fn m38_m45_heartbeats() {
     let stopped = beats.load(Ordering::SeqCst);
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_eq!(beats.load(Ordering::SeqCst), stopped);
+    harness.start_heartbeats();
+    harness.start_heartbeats();
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(beats.load(Ordering::SeqCst), stopped + 1, "the one of the configuration");
 }
 
 /// M46: what cannot work is refused when the harness is built.

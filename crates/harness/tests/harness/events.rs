@@ -72,7 +72,7 @@ async fn m39_events_can_be_read_again() {
 }
 
 /// The events of the contract with their keys; `?` marks one that may be absent.
-const CONTRACT: [(&str, &[&str]); 35] = [
+pub(crate) const CONTRACT: [(&str, &[&str]); 35] = [
     ("mode_changed", &["modeId", "previousModeId"]),
     ("model_changed", &["modelId", "scope?", "modeId?"]),
     ("state_changed", &["state", "changedKeys"]),

@@ -8,6 +8,7 @@ mod config;
 mod context;
 mod control;
 mod events;
+mod every_event;
 mod examples;
 mod exports;
 mod kills;

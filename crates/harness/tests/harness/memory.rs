@@ -11,8 +11,8 @@ use ostler_engine::model::{Chunk, Model, ModelError, Request};
 use ostler_engine::tokens;
 use ostler_engine::turn::Models;
 use ostler_harness::{
-    ConfigError, EndReason, Harness, HarnessAgent, HarnessBuilder, HarnessMode, HarnessOMConfig,
-    NoState, Store, Subscription,
+    ConfigError, EndReason, Harness, HarnessAgent, HarnessBuilder, HarnessError, HarnessMode,
+    HarnessOMConfig, MemorySettings, NoState, Store, Subscription,
 };
 use serde_json::{Value, json};
 
@@ -133,6 +133,45 @@ async fn m15_m17_m18_a_long_thread_stays_within_its_window() {
     let found = harness.send_message("find").await.unwrap();
     let said = serde_json::to_value(&found.end).unwrap()["text"].as_str().unwrap().to_owned();
     assert!(said.contains("My name is Ottilie"), "{said}");
+}
+
+/// M15, M19, M49: a thread has thresholds and models of its own, which its next process finds,
+/// and its progress is read from the store.
+#[tokio::test]
+async fn m15_m19_m49_a_thread_has_memory_settings_of_its_own() {
+    let store = memory().await;
+    let (builder, _) = remembering(&store, OBSERVER);
+    let harness = builder.build().unwrap();
+    let none = harness.memory_settings().await;
+    assert!(matches!(none, Err(HarnessError::NoThread)), "{none:?}");
+    harness.create_thread(None).await.unwrap();
+    assert_eq!(harness.memory_settings().await.unwrap().observation_threshold, THRESHOLD);
+    assert_eq!(harness.load_om_progress().await.unwrap(), None);
+    let own = MemorySettings {
+        observation_threshold: 2 * THRESHOLD,
+        observer_model: Some("observer".into()),
+        ..MemorySettings::default()
+    };
+    let bad = MemorySettings { reflection_threshold: 1, ..own.clone() };
+    let refused = harness.set_memory_settings(bad).await;
+    assert!(matches!(refused, Err(HarnessError::MemorySettings(_))), "{refused:?}");
+    harness.set_memory_settings(own.clone()).await.unwrap();
+    talk(&harness, 40).await;
+    harness.close().await.unwrap();
+
+    let (builder, _) = remembering(&store, OBSERVER);
+    let later = builder.build().unwrap();
+    let thread = later.select_or_create_thread().await.unwrap();
+    assert_eq!(later.memory_settings().await.unwrap(), own);
+    let progress = later.load_om_progress().await.unwrap().expect("a status was stored");
+    assert_eq!(progress.thread_id, thread.id);
+    let now = later.memory_status().await.unwrap();
+    assert_eq!(
+        (now.record_id, now.generation_count),
+        (progress.record_id, progress.generation_count)
+    );
+    later.create_thread(None).await.unwrap();
+    assert_eq!(later.memory_settings().await.unwrap().observation_threshold, THRESHOLD);
 }
 
 /// M19: another process continues with the same memory.

@@ -151,6 +151,7 @@ async fn m34_an_approved_plan_is_carried_out_in_the_default_mode() {
         "{names:?}"
     );
     assert_eq!(harness.current_mode_id().await, "build");
+    assert_eq!(harness.state_json()["currentModelId"], "m-build");
     let thread = harness.current_thread().await.unwrap().id;
     let last = harness.messages(thread, 0, 20).await.unwrap().pop().unwrap();
     assert_eq!(json!(last)["content"][0]["text"], "builder, m-build");

@@ -1,24 +1,27 @@
 //! Operations that come at the same time, in random orders.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ostler_domain::id::OrgId;
 use ostler_domain::tool::ToolCategory;
 use ostler_harness::{
-    ApprovalResponse, Harness, HarnessAgent, HarnessEvent, HarnessMode, NoState, PlanResponse,
-    Store, Subscription, open_storage,
+    ApprovalResponse, AskEvent, EventKind, Harness, HarnessAgent, HarnessEvent, HarnessMode,
+    NoState, PlanResponse, SessionEvent, Store, Subscription, TurnLifeEvent, open_storage,
 };
+use ostler_scripted::ScriptedModel;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::support::{Counter, check_turns, model, to_json};
 
 /// How many interleavings are tried unless the variable `OSTLER_RACES` says otherwise.
-const RUNS: u64 = 150;
+const RUNS: u64 = 500;
 /// How many are tried at the same time: they mostly wait.
 const AT_ONCE: usize = 16;
+/// How many have a database together, so that it stays small.
+const RUNS_OF_A_DATABASE: u64 = 250;
 const SCRIPT: &str = "rules:\n  - when: { user: ask }\n    answer:\n      - call: ask_user\n        with: { question: Well? }\n      - answered\n  - when: { user: note }\n    answer:\n      - call: note\n      - noted\n  - when: { user: { regex: 'plan( f[0-9]+)?$' } }\n    answer:\n      - call: submit_plan\n        with: { plan: Do it }\n      - planned\n  - when: { user: slow }\n    answer: { text: \"One two three\", chunk: 3, pause: 1ms }\ndefault: ok";
 const WORDS: [&str; 5] = ["ask", "note", "plan", "slow", "plain"];
 
@@ -44,10 +47,12 @@ impl Random {
 }
 
 pub(crate) fn build(store: &Store, resource: &str) -> Harness {
+    /// Reading the script takes longer than a turn.
+    static MODEL: OnceLock<Arc<ScriptedModel>> = OnceLock::new();
     let mode = |id: &str| HarnessMode::new(id, id, HarnessAgent::new(id, "You work."));
     Harness::<NoState>::builder("races", store.clone())
         .resource_id(resource)
-        .model(model(SCRIPT))
+        .model(MODEL.get_or_init(|| model(SCRIPT)).clone())
         .mode(mode("plan"))
         .mode(mode("build").default_mode())
         .tool(Counter::new("note", ToolCategory::Edit))
@@ -87,21 +92,21 @@ impl Facts {
 pub(crate) async fn answer_all(harness: Harness, mut events: Subscription, log: Log, seed: u64) {
     let mut random = Random(seed | 1);
     loop {
-        let event = to_json(&*events.next().await);
-        let id =
-            ["toolCallId", "questionId", "planId"].into_iter().find_map(|key| event[key].as_str());
-        let (Some(kind), Some(id)) = (event["type"].as_str(), id) else { continue };
-        let turn = event["ext"]["turnId"].as_str().unwrap_or_default().to_owned();
+        let event = events.next().await;
+        let EventKind::Ask(ask) = &event.kind else { continue };
+        let turn = json!(event.ext.turn_id);
         for _ in 0..=random.below(2) {
-            let answered = match kind {
-                "tool_approval_required" => {
-                    harness.respond_to_tool_approval(id, ApprovalResponse::Approve).await
+            let (id, answered) = match ask {
+                AskEvent::ToolApprovalRequired { tool_call_id: id, .. } => {
+                    (id, harness.respond_to_tool_approval(id, ApprovalResponse::Approve).await)
                 }
-                "ask_question" => harness.respond_to_question(id, "yes").await,
-                "plan_approval_required" => {
-                    harness.respond_to_plan_approval(id, PlanResponse::Approve).await
+                AskEvent::AskQuestion { question_id: id, .. } => {
+                    (id, harness.respond_to_question(id, "yes").await)
                 }
-                _ => break,
+                AskEvent::PlanApprovalRequired { plan_id: id, .. } => {
+                    (id, harness.respond_to_plan_approval(id, PlanResponse::Approve).await)
+                }
+                AskEvent::AskClosed { .. } => break,
             };
             if answered.is_ok() {
                 log(format!("answered {turn} {id}"));
@@ -191,9 +196,8 @@ pub(crate) async fn check(store: &Store, harness: &Harness, facts: &Facts, case:
                 let id = event.ext.id.unwrap();
                 assert!(id > last, "{case}: event {id} after {last}");
                 last = id;
-                let event = to_json(&event);
-                if event["type"] == "agent_end" {
-                    *ends.entry(event["ext"]["turnId"].to_string()).or_default() += 1;
+                if let EventKind::Turn(TurnLifeEvent::AgentEnd { .. }) = event.kind {
+                    *ends.entry(json!(event.ext.turn_id).to_string()).or_default() += 1;
                 }
             }
         }
@@ -209,13 +213,17 @@ pub(crate) async fn check(store: &Store, harness: &Harness, facts: &Facts, case:
     }
 }
 
-/// Reads events until the state changes.
+/// Reads events until the state changes. Returns the beginnings and ends of turns.
 async fn collect(mut events: Subscription) -> Vec<Value> {
     let mut found = Vec::new();
-    while found.last().is_none_or(|event: &Value| event["type"] != "state_changed") {
-        found.push(to_json(&*events.next().await));
+    loop {
+        let event = events.next().await;
+        match event.kind {
+            EventKind::Turn(_) => found.push(to_json(&event)),
+            EventKind::Session(SessionEvent::StateChanged { .. }) => return found,
+            _ => {}
+        }
     }
-    found
 }
 
 async fn run(store: &Store, seed: u64) {
@@ -246,9 +254,12 @@ async fn run(store: &Store, seed: u64) {
 /// nothing hangs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn m30_m31_m32_operations_at_the_same_time() {
-    let store = open_storage("sqlite::memory:").await.unwrap();
+    let mut store = open_storage("sqlite::memory:").await.unwrap();
     let mut running = JoinSet::new();
     for seed in 1..=number_of("OSTLER_RACES", RUNS) {
+        if seed.is_multiple_of(RUNS_OF_A_DATABASE) {
+            store = open_storage("sqlite::memory:").await.unwrap();
+        }
         if running.len() == AT_ONCE {
             running.join_next().await.unwrap().unwrap();
         }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ostler_domain::tool::{ToolCategory, ToolName};
+use ostler_domain::tool::{ToolCategory, ToolGroup, ToolName, ToolSpec};
 use ostler_engine::model::Model;
 use ostler_engine::turn::Models;
 use ostler_harness::{
-    ApprovalResponse, Harness, HarnessAgent, HarnessError, HarnessMode, HarnessSubagent,
+    ApprovalResponse, Credits, Harness, HarnessAgent, HarnessError, HarnessMode, HarnessSubagent,
     PermissionPolicy, PermissionRules, parse_subagent_meta,
 };
 use serde_json::json;
@@ -242,6 +242,33 @@ async fn m28_m48_a_subagent_stops_at_its_own_limit_of_steps() {
         let outcome = harness.send_message("go").await.unwrap();
         let text = json!(outcome.end)["text"].as_str().unwrap().to_owned();
         assert!(text.contains("This agent did not finish and was stopped."), "{text}");
+        assert_eq!(note.count(), 2);
+    }
+}
+
+/// M48, Z12: a subagent, fresh or forked, spends no more than its limit of credits; its caller
+/// has no such limit.
+#[tokio::test]
+async fn m48_z12_a_subagent_stays_within_its_limit_of_credits() {
+    let script = "rules:\n  - when: { user: { regex: 'spend it$' } }\n    answer:\n      - call: note\n        with: { text: one }\n      - call: note\n        with: { text: two }\n      - \"spent: {{ result }}\"\n  - when: { user: go }\n    answer:\n      - call: subagent\n        with: { agentType: thrifty, task: spend it }\n      - call: note\n        with: { text: mine }\n      - \"{{ result }}\"";
+    for forked in [false, true] {
+        let note = ToolSpec::write(ToolName::from_static("note"), ToolGroup::Custom).priced(2);
+        let note = Counter::of(note);
+        let thrifty = HarnessSubagent {
+            forked,
+            max_credits: Some(Credits::new(3)),
+            allowed_harness_tools: vec![ToolName::from_static("note")],
+            ..HarnessSubagent::new("thrifty", "Spends little", "You save.")
+        };
+        let builder = builder(script).await.tool(note.clone()).subagent(thrifty);
+        let (harness, mut events) = ready(builder.initial_state(json!({"yolo": true}))).await;
+        let outcome = harness.send_message("go").await.unwrap();
+        assert_eq!(json!(outcome.end)["text"], "noted mine");
+        let ended: Vec<_> =
+            bare(&mut events).into_iter().filter(|event| event["type"] == "tool_end").collect();
+        let errors: Vec<_> = ended.iter().map(|event| event["isError"].as_bool()).collect();
+        assert_eq!(errors, [Some(false), Some(true), Some(false), Some(false)], "{ended:?}");
+        assert_eq!(ended[1]["result"], "there is not enough credit left for this.");
         assert_eq!(note.count(), 2);
     }
 }

@@ -3,6 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use ostler_domain::tool::{ToolGroup, ToolName, ToolSpec};
+use ostler_engine::gate::Authorized;
+use ostler_engine::outcome::ToolOutcome;
+use ostler_engine::tool::{Tool, ToolContext, ToolDefinition, ToolReply};
 use ostler_harness::{
     EndReason, Harness, HarnessAgent, HarnessMode, HarnessRequestContext, NoState, WorkspaceSource,
 };
@@ -98,6 +104,39 @@ async fn m35_m50_requests_have_their_own_workspace() {
     let (said_one, said_two) = tokio::join!(one.send_message("read"), two.send_message("read"));
     assert!(text(&said_one.unwrap()).contains("one"));
     assert!(text(&said_two.unwrap()).contains("two"));
+}
+
+struct Root(ToolDefinition);
+
+impl Tool for Root {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: &'a Authorized, context: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
+        let request = context.extensions.get::<HarnessRequestContext>();
+        let root = request.and_then(|one| Some(one.workspace()?.files().root().to_owned()));
+        let said = root.map_or_else(|| "none".to_owned(), |root| root.display().to_string());
+        std::future::ready(ToolReply::Done(ToolOutcome::ok(said))).boxed()
+    }
+}
+
+/// M50: a tool finds the workspace of its turn in the request context of the harness.
+#[tokio::test]
+async fn m50_a_tool_finds_the_workspace_of_its_turn() {
+    let script =
+        "rules:\n  - when: { user: where }\n    answer: [{ call: root }, \"{{ result }}\"]";
+    let spec = ToolSpec::control(ToolName::from_static("root"), ToolGroup::Custom);
+    let root = Arc::new(Root(ToolDefinition::new(spec, "Where?", json!({"type": "object"}))));
+    let (without, _) = ready(builder(script).await.tool(root.clone())).await;
+    assert_eq!(text(&without.send_message("where").await.unwrap()), "none");
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = open(folder.path());
+    let expected = workspace.files().root().display().to_string();
+    let choose = Arc::new(move |_: &HarnessRequestContext| Some(workspace.clone()));
+    let source = WorkspaceSource::PerRequest(choose);
+    let (with, _) = ready(builder(script).await.tool(root).workspace(source)).await;
+    assert_eq!(text(&with.send_message("where").await.unwrap()), expected);
 }
 
 /// M04: an agent with a workspace of its own keeps it, one without has that of the harness.

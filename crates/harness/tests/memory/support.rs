@@ -38,6 +38,7 @@ pub(crate) const fn unlimited() -> TurnBudget {
         reserved: many,
         top_up: Credits::ZERO,
         session: many,
+        subagent: None,
         read_reserve: Credits::ZERO,
         team: None,
     }

@@ -21,6 +21,7 @@ use crate::cooldown::Cooldowns;
 use crate::fallback::{ChainEntry, Fallback};
 use crate::http::Http;
 use crate::jitter::Jitter;
+use crate::metrics::{MeasuredModel, ModelMetrics};
 use crate::modalities::ModalityFilter;
 use crate::price::{PriceList, PriceSource};
 use crate::retry::RetryingModel;
@@ -41,6 +42,7 @@ pub struct Options {
     pub cooldowns: Cooldowns,
     /// The counts to start with.
     pub usage: UsageCounts,
+    pub metrics: ModelMetrics,
 }
 
 /// Models by name.
@@ -177,6 +179,11 @@ impl Catalogue {
         if listed { None } else { self.options.prices.warning(name) }
     }
 
+    /// Returns what is measured of the models.
+    pub const fn metrics(&self) -> &ModelMetrics {
+        &self.options.metrics
+    }
+
     /// Returns how often each model was asked, to store it.
     pub fn usage(&self) -> BTreeMap<String, u64> {
         self.options.usage.all()
@@ -231,6 +238,7 @@ impl Catalogue {
     /// Builds a model with retries and usage counting.
     fn chain_entry(&self, name: &str) -> Option<ChainEntry> {
         let (model, key) = self.client(name)?;
+        let model = Arc::new(MeasuredModel::new(name, model, self.options.metrics.clone()));
         let model = Arc::new(RetryingModel::new(name, model, self.options.jitter.clone()));
         let model = Arc::new(CountedModel::new(name, model, self.options.usage.clone()));
         Some(ChainEntry { name: name.to_owned(), model, key })

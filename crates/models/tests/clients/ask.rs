@@ -70,6 +70,7 @@ pub(crate) fn request_after(history: Vec<Item>) -> Request {
         reserved: many,
         top_up: Credits::ZERO,
         session: many,
+        subagent: None,
         read_reserve: Credits::ZERO,
         team: None,
     };

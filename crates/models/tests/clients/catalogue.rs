@@ -10,6 +10,7 @@ use ostler_models::catalogue::{
 };
 use ostler_models::cooldown::{CooldownClock, Cooldowns};
 use ostler_models::jitter::Jitter;
+use ostler_models::metrics::ModelMetrics;
 use ostler_models::openai::LimitField;
 use ostler_models::price::{PriceList, PriceSource};
 
@@ -37,6 +38,7 @@ fn options(providers: Vec<Provider>) -> Options {
         jitter: Jitter::fixed(500),
         cooldowns: Cooldowns::new(CooldownClock::system()),
         usage: UsageCounts::from_iter([("local/old".to_owned(), 41)]),
+        metrics: ModelMetrics::default(),
     }
 }
 

@@ -52,7 +52,8 @@ impl From<BudgetLimit> for FundsShortage {
     fn from(limit: BudgetLimit) -> Self {
         match limit {
             BudgetLimit::Org => Self::Org,
-            BudgetLimit::Session => Self::Session,
+            // A turn's own agent is no subagent; its limit would be one of the session.
+            BudgetLimit::Session | BudgetLimit::Subagent => Self::Session,
             BudgetLimit::Team => Self::Team,
         }
     }
@@ -125,6 +126,7 @@ pub(crate) async fn reserve_credits(
         top_up: remaining.org_budget.unwrap_or(UNLIMITED)
             + remaining.parent_budget.unwrap_or(Credits::ZERO),
         session: session.budget.remaining(),
+        subagent: None,
         read_reserve: session.budget.read_reserve(),
         team,
     };

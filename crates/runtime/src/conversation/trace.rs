@@ -1,15 +1,28 @@
-//! Times the steps of a run.
+//! Times the steps of a run, for its record and for traces.
 
 use std::time::{Duration, Instant};
 
+use ostler_engine::driver::TRACE_TARGET;
+use tracing::{Span, field};
+
+use super::run_context::RunContext;
+use crate::records::entry::{InboxEntry, IncomingMessage};
 use crate::records::run::StepRecord;
+use crate::trace_context::continue_trace;
 
 /// A step that is running.
-#[derive(Clone, Copy)]
 pub(crate) struct StepTimer {
     number: &'static str,
     name: &'static str,
     started: Instant,
+    span: Span,
+}
+
+impl StepTimer {
+    /// Returns the span of the step, for what is done in it.
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
+    }
 }
 
 /// The steps of a run, in the order in which they ran.
@@ -24,7 +37,14 @@ impl Trace {
     }
 
     pub(crate) fn start(number: &'static str, name: &'static str) -> StepTimer {
-        StepTimer { number, name, started: Instant::now() }
+        let span = tracing::info_span!(
+            target: TRACE_TARGET,
+            "step",
+            otel.name = name,
+            ostler.step = number,
+            ostler.note = field::Empty,
+        );
+        StepTimer { number, name, started: Instant::now(), span }
     }
 
     pub(crate) fn finish(&mut self, timer: StepTimer) {
@@ -33,7 +53,10 @@ impl Trace {
 
     /// Ends a step with a note for the record.
     pub(crate) fn finish_with(&mut self, timer: StepTimer, note: Option<String>) {
-        let StepTimer { number, name, started } = timer;
+        let StepTimer { number, name, started, span } = timer;
+        if let Some(note) = &note {
+            span.record("ostler.note", note.as_str());
+        }
         let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         self.steps.push(StepRecord {
             step: number.into(),
@@ -42,10 +65,32 @@ impl Trace {
             took_us: micros(started.elapsed()),
             note,
         });
-        tracing::trace!(step = number, name, "step finished");
+    }
+
+    /// Returns when the run began.
+    pub(crate) const fn started(&self) -> Instant {
+        self.started
     }
 
     pub(crate) fn into_steps(self) -> Vec<StepRecord> {
         self.steps
     }
+}
+
+/// Returns the span of a run: the root of a trace, or a part of the trace that a request from
+/// the bus came with.
+pub(crate) fn run_span(context: &RunContext<'_>, entry: Option<&InboxEntry>) -> Span {
+    let span = tracing::info_span!(
+        target: TRACE_TARGET,
+        "run",
+        ostler.org.id = %context.org(),
+        ostler.run.id = %context.run_id,
+        ostler.attempt = context.attempt,
+        ostler.outcome = field::Empty,
+        gen_ai.conversation.id = field::Empty,
+    );
+    if let Some(InboxEntry::Message(IncomingMessage { bus_request: Some(request), .. })) = entry {
+        continue_trace(&span, request.context.traceparent.as_ref());
+    }
+    span
 }

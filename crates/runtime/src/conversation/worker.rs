@@ -16,6 +16,7 @@ use ostler_store::{
 };
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tracing::Instrument as _;
 
 use super::checkpoint::{RecoveredRun, TurnCheckpoint};
 use super::claims::ClaimBatcher;
@@ -23,6 +24,7 @@ use super::decision::{self, Decision};
 use super::input::Input;
 use super::pipeline::answer;
 use super::run_context::{ReceivedMessage, RunContext};
+use super::trace::run_span;
 use super::{housekeeping, informed};
 use crate::assembly::Services;
 use crate::deps::Deps;
@@ -197,7 +199,18 @@ impl Worker {
             now: self.services.deps.clock.now(),
             has_checkpoint: AtomicBool::new(false),
         };
-        let context = &context;
+        let span = run_span(&context, group.first().map(|(_, entry)| entry));
+        Box::pin(self.run_group(&context, group, lease_action)).instrument(span).await
+    }
+
+    async fn run_group(
+        &self,
+        context: &RunContext<'_>,
+        group: Vec<(&PendingMessage, InboxEntry)>,
+        lease_action: LeaseAction,
+    ) -> Result<(), RunError> {
+        let Some((first, _)) = group.first() else { return Ok(()) };
+        let (id, attempt) = (first.id, context.attempt);
         let recovered = if attempt > 1 { Box::pin(self.recover(context)).await? } else { None };
         let mut group = group.into_iter();
         match group.next() {

@@ -1,6 +1,6 @@
 //! Delivers one claimed outbox entry.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ostler_channels::connection::ChannelConnection;
 use ostler_channels::outbound::{FileContents, MessagePiece, SendContext};
@@ -45,6 +45,7 @@ impl DeliveryWorker {
     /// Sends a claimed message and stores the result. If it cannot be stored, the outcome
     /// becomes unknown when the claim expires.
     pub(super) async fn deliver(&self, mut row: OutboxEntry) {
+        let started = Instant::now();
         let result = match self.attempt(&mut row).await {
             Ok(result) => result,
             Err(error) => {
@@ -52,6 +53,7 @@ impl DeliveryWorker {
                 OutboxDelivery::RetryAfter(RETRY_AFTER_FAILURE).into()
             }
         };
+        self.metrics.record_delivery(result.delivery.name(), started.elapsed());
         if let Err(error) = self.record(&row, result).await {
             tracing::warn!(outbox_id = %row.id, %error, "delivery result not stored");
         }

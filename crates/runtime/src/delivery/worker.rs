@@ -15,6 +15,7 @@ use super::unreported::Settled;
 use crate::agents::AgentRuntimes;
 use crate::deps::Clock;
 use crate::inbox::Doorbell;
+use crate::metrics::RuntimeMetrics;
 use crate::outage_log::OutageLog;
 
 /// How many messages are claimed in one transaction.
@@ -65,6 +66,7 @@ pub struct DeliveryWorker {
     pub(super) clock: Clock,
     pub(super) options: DeliveryOptions,
     pub(super) agent_runtimes: Option<AgentRuntimes>,
+    pub(super) metrics: RuntimeMetrics,
     notices: NoticeDispatcher,
     bell: Doorbell,
     outage: Arc<OutageLog>,
@@ -92,7 +94,15 @@ impl DeliveryWorker {
     ) -> Self {
         let notices = NoticeDispatcher::new(store.clone(), clock.clone());
         let (agent_runtimes, outage) = (None, Arc::default());
-        Self { store, channels, clock, options, agent_runtimes, notices, bell, outage }
+        let metrics = RuntimeMetrics::default();
+        Self { store, channels, clock, options, agent_runtimes, metrics, notices, bell, outage }
+    }
+
+    /// Records its attempts in these values.
+    #[must_use]
+    pub fn with_metrics(mut self, metrics: RuntimeMetrics) -> Self {
+        self.metrics = metrics;
+        self
     }
 
     /// Also sends replies to the buses of these agents.

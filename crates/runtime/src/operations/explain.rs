@@ -133,6 +133,7 @@ async fn budget(
         top_up: remaining.org_budget.unwrap_or(UNLIMITED)
             + remaining.parent_budget.unwrap_or(Credits::ZERO),
         session: session.budget.remaining(),
+        subagent: None,
         read_reserve: session.budget.read_reserve(),
         team: session.team.as_ref().map(|team| team.budget.remaining()),
     })

@@ -94,6 +94,7 @@ const fn unlimited() -> TurnBudget {
         reserved: UNLIMITED,
         top_up: Credits::ZERO,
         session: UNLIMITED,
+        subagent: None,
         read_reserve: Credits::ZERO,
         team: None,
     }

@@ -124,5 +124,6 @@ fn consult(turn: &RunningTurn, colleague: &AgentView, request: &HandoffRequest) 
         tools: reads.map(|spec| spec.name.clone()).collect(),
         own_tools: Vec::new(),
         max_steps: None,
+        max_credits: None,
     }
 }

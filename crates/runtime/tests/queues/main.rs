@@ -19,3 +19,4 @@ mod supervision;
 mod support;
 mod teams;
 mod trace;
+mod trace_context;

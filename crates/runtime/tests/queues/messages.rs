@@ -35,6 +35,7 @@ fn full(number: u64) -> Envelope {
         to_agent: Some(name("worker")),
         forwarded_by: Some(name("tired")),
         root_reference: Some(code(1)),
+        traceparent: Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".into()),
     };
     envelope.priority = Priority::Critical;
     envelope.sla_deadline = Some(now() + Duration::from_secs(60));
@@ -66,7 +67,8 @@ async fn x11_a_reply_keeps_the_context_of_its_request(backend: &Backend) {
     runtime.start(spec("worker"), Probe::answering(|_| said(2))).await.unwrap();
     let question = full(1);
     let reply = runtime.ask(&name("worker"), question.clone(), TEST_TIMEOUT).await.unwrap();
-    let EnvelopeContext { original_goal, team, channel, root_reference, .. } = question.context;
+    let EnvelopeContext { original_goal, team, channel, root_reference, traceparent, .. } =
+        question.context;
     let expected = EnvelopeContext {
         parent_message: Some(question.message.id),
         from_agent: Some(name("worker")),
@@ -74,6 +76,7 @@ async fn x11_a_reply_keeps_the_context_of_its_request(backend: &Backend) {
         team,
         channel,
         root_reference,
+        traceparent,
         ..EnvelopeContext::default()
     };
     assert_eq!(reply.context, expected);

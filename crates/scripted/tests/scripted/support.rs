@@ -126,6 +126,7 @@ pub(crate) fn request(
             reserved: many,
             top_up: Credits::ZERO,
             session: many,
+            subagent: None,
             read_reserve: Credits::ZERO,
             team: None,
         },

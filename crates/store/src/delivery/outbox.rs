@@ -80,6 +80,19 @@ pub enum OutboxDelivery {
     Unknown(String),
 }
 
+impl OutboxDelivery {
+    /// Returns the name of the result, for metrics.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::RetryAfter(_) => "retry",
+            Self::Dead(_) | Self::Postponed { .. } => "dead_letter",
+            Self::Abandoned(_) => "abandoned",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
 /// What is stored together with the report of a sender.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeliveryFollowUp {

@@ -212,6 +212,11 @@ impl Store {
         })
     }
 
+    /// Counts open work and problems; the ledger is not checked.
+    pub async fn work_counts(&self) -> Result<WorkCounts> {
+        self.read_all_orgs(count_work).await
+    }
+
     /// Compares the clocks; without a schema there is no function for the database's.
     async fn clock_skew(&self, schema_version: i64) -> Result<Duration> {
         if schema_version == 0 {

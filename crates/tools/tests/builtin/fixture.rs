@@ -220,6 +220,7 @@ fn new_turn() -> NewTurn {
             reserved: credits,
             top_up: credits,
             session: credits,
+            subagent: None,
             read_reserve: Credits::ZERO,
             team: None,
         },

@@ -180,6 +180,7 @@ impl TurnFixture {
                 reserved: credits,
                 top_up: credits,
                 session: credits,
+                subagent: None,
                 read_reserve: Credits::ZERO,
                 team: None,
             },

@@ -92,6 +92,7 @@ fn authorized(tools: Vec<Arc<dyn Tool>>, name: &str, arguments: &Value) -> Autho
         reserved: credits,
         top_up: credits,
         session: credits,
+        subagent: None,
         read_reserve: Credits::ZERO,
         team: None,
     };

@@ -54,7 +54,7 @@ pub(crate) struct AcpArgs {
 
 /// Serves one client until it closes standard input.
 pub(crate) async fn run(args: AcpArgs) -> anyhow::Result<()> {
-    crate::log::init(None)?;
+    crate::log::init(None, None)?;
     let model = Arc::new(model::select(&args.agent)?);
     let file = args.agent.threads_file()?;
     let storage = open_storage(&format!("sqlite:{}", file.display())).await?;

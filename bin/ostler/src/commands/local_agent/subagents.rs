@@ -47,6 +47,7 @@ impl SubagentFile {
                 .cloned(),
             forked: agent.forked,
             max_steps: agent.max_steps,
+            max_credits: agent.max_credits,
             ..HarnessSubagent::new(&agent.name, &agent.description, &agent.instructions)
         })
     }

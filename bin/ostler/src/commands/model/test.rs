@@ -112,6 +112,7 @@ async fn ask(
             reserved: credits,
             top_up: Credits::ZERO,
             session: credits,
+            subagent: None,
             read_reserve: Credits::ZERO,
             team: None,
         },

@@ -51,6 +51,7 @@ fn c20_a_turn_counts_down_and_stops_at_the_tightest_limit() {
         reserved: credits(10),
         top_up: credits(0),
         session: credits(4),
+        subagent: None,
         read_reserve: credits(0),
         team: Some(credits(6)),
     };
@@ -73,6 +74,27 @@ fn c20_a_turn_counts_down_and_stops_at_the_tightest_limit() {
     assert_eq!(budget.spend(credits(0)), Ok(()));
 }
 
+/// M48: what a subagent may spend is a limit like the others, and is named.
+#[test]
+fn m48_the_limit_of_a_subagent_is_one_of_the_budget() {
+    let mut budget = TurnBudget {
+        reserved: credits(10),
+        top_up: credits(0),
+        session: credits(50),
+        subagent: Some(credits(3)),
+        read_reserve: credits(0),
+        team: Some(credits(6)),
+    };
+    budget.spend(credits(2)).unwrap();
+    assert_eq!(budget.subagent, Some(credits(1)));
+    let refused =
+        BudgetExceeded { wanted: credits(2), remaining: credits(1), limit: BudgetLimit::Subagent };
+    assert_eq!(budget.spend(credits(2)), Err(refused));
+    assert_eq!(refused.to_string(), "this costs 2 and the subagent has 1 left");
+    budget.refund(credits(2));
+    assert_eq!(budget.tightest_limit(), (credits(3), BudgetLimit::Subagent));
+}
+
 /// C07: a tool that costs more than is reserved is affordable when the org
 /// can add the rest.
 #[test]
@@ -81,6 +103,7 @@ fn c07_a_reservation_is_topped_up_on_need() {
         reserved: credits(1),
         top_up: credits(3),
         session: credits(50),
+        subagent: None,
         read_reserve: credits(0),
         team: None,
     };
@@ -102,6 +125,7 @@ fn c20_an_overrun_closes_the_budget() {
         reserved: credits(2),
         top_up: credits(1),
         session: credits(50),
+        subagent: None,
         read_reserve: credits(0),
         team: Some(credits(50)),
     };

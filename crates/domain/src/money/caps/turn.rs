@@ -12,6 +12,8 @@ pub enum BudgetLimit {
     Org,
     Session,
     Team,
+    /// What a subagent, or one that it works for, may spend.
+    Subagent,
 }
 
 /// A cost that exceeds the budget of a turn.
@@ -29,6 +31,7 @@ const fn limit_name(limit: BudgetLimit) -> &'static str {
         BudgetLimit::Org => "org",
         BudgetLimit::Session => "session",
         BudgetLimit::Team => "team",
+        BudgetLimit::Subagent => "subagent",
     }
 }
 
@@ -46,13 +49,20 @@ pub struct TurnBudget {
     pub read_reserve: Credits,
     /// Left of the team's budget, in a team session.
     pub team: Option<Credits>,
+    /// Left of what the subagent that acts may spend, if it has a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<Credits>,
 }
 
 impl TurnBudget {
     /// Returns what the tightest limit leaves, and which limit it is.
     pub fn tightest_limit(&self) -> (Credits, BudgetLimit) {
         let mut tightest = (self.reserved + self.top_up, BudgetLimit::Org);
-        let others = [(Some(self.session), BudgetLimit::Session), (self.team, BudgetLimit::Team)];
+        let others = [
+            (Some(self.session), BudgetLimit::Session),
+            (self.team, BudgetLimit::Team),
+            (self.subagent, BudgetLimit::Subagent),
+        ];
         for (left, limit) in others {
             if let Some(left) = left
                 && left < tightest.0
@@ -103,6 +113,7 @@ impl TurnBudget {
         self.reserved = self.reserved + amount;
         self.session = self.session + amount;
         self.team = self.team.map(|left| left + amount);
+        self.subagent = self.subagent.map(|left| left + amount);
     }
 
     /// Returns the budget less work in progress that is not recorded yet.
@@ -120,5 +131,6 @@ impl TurnBudget {
         self.top_up = self.top_up.saturating_sub(beyond);
         self.session = self.session.saturating_sub(amount);
         self.team = self.team.map(|left| left.saturating_sub(amount));
+        self.subagent = self.subagent.map(|left| left.saturating_sub(amount));
     }
 }

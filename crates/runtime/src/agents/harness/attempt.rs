@@ -12,11 +12,14 @@ use ostler_domain::queue_agent::breaker::{
 };
 use ostler_domain::queue_agent::failure::FailureClass;
 use ostler_domain::time::Timestamp;
+use ostler_engine::driver::TRACE_TARGET;
+use tracing::{Instrument as _, Span, field};
 
 use super::QueueAgentHarness;
 use super::dispatch::NotHandled;
 use crate::agents::agent::{AgentError, AgentReply};
 use crate::agents::context::AgentContext;
+use crate::trace_context::continue_trace;
 
 type Answer = Result<Option<AgentReply>, AgentError>;
 
@@ -39,7 +42,8 @@ impl QueueAgentHarness {
     }
 
     async fn process(&self, context: &AgentContext) -> Answer {
-        let processing = self.agent.process_dyn(context, &context.cause);
+        let span = self.span(context);
+        let processing = self.agent.process_dyn(context, &context.cause).instrument(span);
         let mut guarded = pin!(AssertUnwindSafe(processing).catch_unwind());
         // Many agents answer on the first poll and need no timer.
         let first = std::future::poll_fn(|cx| Poll::Ready(guarded.as_mut().poll(cx))).await;
@@ -56,6 +60,26 @@ impl QueueAgentHarness {
                 Err(AgentError::new(FailureClass::Timeout, reason))
             }
         }
+    }
+
+    /// Returns the span of a call of the agent, in the trace of its message.
+    fn span(&self, context: &AgentContext) -> Span {
+        let cause = &context.cause;
+        let span = tracing::info_span!(
+            target: TRACE_TARGET,
+            "process",
+            otel.name = field::Empty,
+            otel.kind = "consumer",
+            messaging.operation.name = "process",
+            messaging.message.id = %cause.message.id,
+            gen_ai.agent.name = self.spec.name.as_str(),
+            ostler.reference = %cause.reference,
+        );
+        if !span.is_disabled() {
+            span.record("otel.name", format_args!("process {}", self.spec.name));
+        }
+        continue_trace(&span, cause.context.traceparent.as_ref());
+        span
     }
 
     fn try_admit(&self) -> Result<BreakerPermit, BreakerOpen> {

@@ -8,12 +8,14 @@ use ostler_domain::queue_agent::name::TeamName;
 
 use crate::agents::error::Result;
 use crate::agents::runtime::AgentRuntime;
+use crate::trace_context;
 
 impl AgentRuntime {
     /// Sends a message to one member of a team that shares its work, whichever
     /// is free first. It waits until one is.
     pub async fn send_to_team(&self, team: &TeamName, mut envelope: Envelope) -> Result<()> {
         envelope.context.team = Some(team.clone());
+        trace_context::inject(&mut envelope);
         Ok(self.bus().publish(&QueueName::team_work(team), Arc::new(envelope)).await?)
     }
 
@@ -25,6 +27,7 @@ impl AgentRuntime {
         timeout: Duration,
     ) -> Result<Arc<Envelope>> {
         envelope.context.team = Some(team.clone());
+        trace_context::inject(&mut envelope);
         Ok(self.bus().request(&QueueName::team_work(team), envelope, timeout).await?)
     }
 }

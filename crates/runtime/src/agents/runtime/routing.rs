@@ -12,6 +12,7 @@ use super::AgentRuntime;
 use super::host::shard_queue;
 use crate::agents::error::Result;
 use crate::agents::registry::Placement;
+use crate::trace_context;
 
 /// Maximum number of cached routes.
 const MAX_ROUTES: usize = 100_000;
@@ -54,7 +55,8 @@ impl RouteCache {
 impl AgentRuntime {
     /// Sends a message to an agent. If the agent is not running, the message
     /// waits in its queue.
-    pub async fn send(&self, to: &AgentName, envelope: Envelope) -> Result<()> {
+    pub async fn send(&self, to: &AgentName, mut envelope: Envelope) -> Result<()> {
+        trace_context::inject(&mut envelope);
         self.send_shared(to, Arc::new(envelope)).await
     }
 
@@ -74,6 +76,7 @@ impl AgentRuntime {
         mut envelope: Envelope,
         timeout: Duration,
     ) -> Result<Arc<Envelope>> {
+        trace_context::inject(&mut envelope);
         let route = self.route(to).await?;
         if route.placement == Placement::Hosted {
             envelope.context.to_agent = Some(to.clone());
@@ -85,6 +88,7 @@ impl AgentRuntime {
     /// still get their copy and an error is returned.
     pub async fn broadcast(&self, team: &TeamName, mut envelope: Envelope) -> Result<()> {
         envelope.context.team = Some(team.clone());
+        trace_context::inject(&mut envelope);
         let envelope = Arc::new(envelope);
         let mut result =
             self.0.bus.broadcast(team, Arc::clone(&envelope)).await.map_err(Into::into);

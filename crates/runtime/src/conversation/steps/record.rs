@@ -15,6 +15,7 @@ use ostler_store::{
     TurnCommit,
 };
 use serde::Serialize;
+use tracing::{Instrument as _, Span, field};
 
 use crate::change_audit::{audit_changes, refund_notices};
 use crate::conversation::refusals::refused_calls;
@@ -23,6 +24,7 @@ use crate::conversation::run_context::RunContext;
 use crate::conversation::sender_proof::{apply_identity_check, link_sender};
 use crate::conversation::steps::turn::FinishedTurn;
 use crate::conversation::thread;
+use crate::conversation::trace::Trace;
 use crate::deltas::{Delta, DeltaContent};
 use crate::hierarchy::plan::ExchangeError;
 use crate::hierarchy::{ExchangeEffect, ExchangePlan, Planner};
@@ -62,6 +64,8 @@ pub(crate) async fn run(
     lease_action: LeaseAction,
 ) -> Result<(), RunError> {
     run.session.sync_clock(context.now);
+    Span::current().record("ostler.outcome", outcome.as_str());
+    Span::current().record("gen_ai.conversation.id", field::display(run.session.id));
     let stored = context.start.session.as_ref();
     let same = stored.filter(|stored| stored.id == run.session.id);
     let stored_due = same.and_then(|stored| stored.due_at);
@@ -86,6 +90,7 @@ pub(crate) async fn run(
         .collect();
     let session = run.session.to_state();
     let agent = run.session.active_agent();
+    let started = run.trace.started();
     let record = RunRecord {
         v: RUN_RECORD_VERSION,
         id: context.run_id,
@@ -135,7 +140,10 @@ pub(crate) async fn run(
             let refunds = refund_notices(&commit.changes);
             commit.side_effects.notices = [notices.clone(), exchange.notices, refunds].concat();
         }
-        match store.commit_turn(&commit).await {
+        let timer = Trace::start("12", "record");
+        let committed = store.commit_turn(&commit).instrument(timer.span()).await;
+        drop(timer);
+        match committed {
             Err(StoreError::StaleChanges(_)) => {}
             Err(StoreError::ConversationChanged) => {
                 rebase_on_takeover(context, &run.session, &mut commit).await?;
@@ -155,6 +163,7 @@ pub(crate) async fn run(
                     }
                     CommitOutcome::AlreadyCommitted => {}
                 }
+                context.services.deps.metrics.record_run(&record, started.elapsed());
                 publish_end(context, record.session, agent);
                 return Ok(());
             }

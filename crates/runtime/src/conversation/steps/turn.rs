@@ -8,12 +8,15 @@ use ostler_domain::id::{AgentId, OrgId, ReservationId};
 use ostler_domain::money::Credits;
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::session::key::ConversationEntry;
-use ostler_engine::driver::{Driver, TurnCommands, TurnContext, TurnProgress, command_channel};
+use ostler_engine::driver::{
+    Driver, TRACE_TARGET, TurnCommands, TurnContext, TurnProgress, command_channel,
+};
 use ostler_engine::history::Item;
 use ostler_engine::outcome::{OutcomeStatus, ToolEffect};
 use ostler_engine::turn::{AgentUsage, KnownOutcomes, Question, ROOT_AGENT, Turn, TurnEnd};
 use ostler_store::{StoreError, TurnCharges};
 use serde::{Deserialize, Serialize};
+use tracing::{Instrument as _, Span, field};
 
 use crate::assembly::credits::TurnFunds;
 use crate::assembly::documents::LoadedDocument;
@@ -132,9 +135,27 @@ pub(crate) async fn run(
         timeout: context.services.deps.settings.turn_timeout,
         visibility: DraftVisibility::Public,
     };
-    let finished = Box::pin(drive(context, setup, open, turn, known)).await?;
+    let span = timer.span().in_scope(|| agent_span(harness, &run.session));
+    let driven = drive(context, setup, open, turn, known).instrument(span);
+    let finished = Box::pin(driven.instrument(timer.span())).await?;
     run.trace.finish(timer);
     Ok(finished)
+}
+
+/// Returns the span of a turn of an agent. What was said is not in it.
+fn agent_span(harness: &AgentHarness<'_>, session: &Session) -> Span {
+    let agent = &harness.agent.agent;
+    let span = tracing::info_span!(
+        target: TRACE_TARGET,
+        "invoke_agent",
+        otel.name = field::Empty,
+        gen_ai.operation.name = "invoke_agent",
+        gen_ai.agent.id = %agent.id,
+        gen_ai.agent.name = agent.slug.as_str(),
+        gen_ai.conversation.id = %session.id,
+    );
+    span.record("otel.name", format_args!("invoke_agent {}", agent.slug));
+    span
 }
 
 /// Drives a turn to its end and renews the lease of the conversation meanwhile.

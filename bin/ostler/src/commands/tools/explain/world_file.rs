@@ -130,6 +130,7 @@ fn turn_budget(session: Option<&WorldSession>) -> TurnBudget {
         reserved: Credits::new(u64::MAX),
         top_up: Credits::ZERO,
         session: budget.remaining(),
+        subagent: None,
         read_reserve: budget.read_reserve(),
         team: None,
     }
