@@ -195,6 +195,26 @@ async fn h01_a_proposal_to_a_system_agent_is_dropped_silently() {
     assert!(refused.to_string().contains("is a system agent"), "{refused}");
 }
 
+/// H01, A18: a proposal that waits is not applied to an agent that became a system agent meanwhile.
+#[tokio::test]
+async fn h01_a18_a_waiting_proposal_does_not_change_a_system_agent() {
+    let scenario = client(SCRIPT).await;
+    scenario.say_in(&owner_key(&scenario), "make gia warmer").await;
+    let id = pending(&scenario).await[0].proposal.id;
+    scenario
+        .change_agent(GIA, |gia| {
+            gia.protection = Protection::Protected;
+            gia.template = Some(AgentId::from_u128(QUINN.as_u128() + 1));
+        })
+        .await;
+    scenario.add_member(OWNER, Role::Owner).await;
+    let operations = scenario.operations();
+    let owner = operations.as_actor(Actor::User(OWNER), ORG);
+    let refused = owner.approve_soul_proposal(id).await.unwrap_err();
+    assert!(refused.to_string().contains("is a system agent"), "{refused}");
+    assert_eq!(scenario.org().soul_versions(GIA).await.unwrap().len(), 1);
+}
+
 /// H09, H10: layer 4 proposes nothing, and the PM of layer 3 cannot name another org's agent.
 #[tokio::test]
 async fn h09_h10_layer_4_and_strangers_are_refused() {

@@ -99,6 +99,10 @@ pub struct ToolOutcome {
     /// Whether the turn ends here, because the agent handed the conversation over.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_turn: bool,
+    /// How many units the call used, of a tool that is priced by units. Without it, the call
+    /// costs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<u32>,
 }
 
 impl ToolOutcome {
@@ -115,7 +119,7 @@ impl ToolOutcome {
     /// Creates a trusted outcome without effects.
     pub fn new(status: OutcomeStatus, content: impl Into<String>) -> Self {
         let (content, trust) = (content.into(), Trust::Trusted);
-        Self { status, content, trust, effects: Vec::new(), ends_turn: false }
+        Self { status, content, trust, effects: Vec::new(), ends_turn: false, units: None }
     }
 
     /// Marks the content as coming from outside.
@@ -129,6 +133,12 @@ impl ToolOutcome {
     pub fn with_effect(mut self, effect: ToolEffect) -> Self {
         self.effects.push(effect);
         self
+    }
+
+    /// Sets how many units the call used.
+    #[must_use]
+    pub fn using(self, units: u32) -> Self {
+        Self { units: Some(units), ..self }
     }
 
     /// Ends the turn with this outcome: the model is not asked again.

@@ -139,6 +139,8 @@ impl From<OperationError> for ApiError {
             | OperationError::NoUser(_)
             | OperationError::NoAccountLink(_)
             | OperationError::NoLevelProposal(_)
+            | OperationError::NoRoute(_)
+            | OperationError::NoOwnTool { .. }
             | OperationError::NoContact(_)
             | OperationError::NoRecord { .. } => ProblemCode::NotFound,
             OperationError::Team(_)
@@ -150,7 +152,6 @@ impl From<OperationError> for ApiError {
             | OperationError::NoService { .. }
             | OperationError::NotConnected(_)
             | OperationError::InvalidTool { .. }
-            | OperationError::NoOwnTool { .. }
             | OperationError::NotOwnTool(_)
             | OperationError::Document(_)
             | OperationError::BadArguments { .. }
@@ -164,7 +165,6 @@ impl From<OperationError> for ApiError {
             | OperationError::ModelFailed
             | OperationError::Email(_)
             | OperationError::Agent(_)
-            | OperationError::NoRoute(_)
             | OperationError::MissingField(_)
             | OperationError::UnusableBot(_)
             | OperationError::Empty(_) => ProblemCode::Invalid,

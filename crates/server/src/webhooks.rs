@@ -38,6 +38,8 @@ pub(crate) enum WebhookResponse {
     Id(String),
     /// Handled at once, without an inbox entry.
     Done(bool),
+    /// Handled at once, with this text for the page of a web chat to show.
+    Reply(String),
     /// Not answered, with the reason.
     Ignored(String),
 }
@@ -49,6 +51,7 @@ impl From<InboundOutcome> for WebhookResponse {
                 Self::Id(id.to_string())
             }
             InboundOutcome::Done => Self::Done(true),
+            InboundOutcome::Replied(text) => Self::Reply(text),
             InboundOutcome::Ignored(why) => Self::Ignored(why),
         }
     }

@@ -9,8 +9,8 @@ use ostler_domain::gate::GateDecision;
 use ostler_domain::id::{BindingId, ContactId, OrgId};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::session::key::Peer;
-use ostler_runtime::operations::Actor;
 use ostler_runtime::operations::explain::fresh_scope;
+use ostler_runtime::operations::{Actor, OrgSection};
 use ostler_runtime::records::outgoing::OutgoingMessage;
 use ostler_store::DecisionState;
 use ostler_testkit as testkit;
@@ -29,14 +29,20 @@ const LIMIT: u128 = 100;
 /// Returns a script with the three tools.
 fn sends() -> String {
     let mail = |to: &str| json!({"to": to, "subject": "Your table", "text": "It is **ready**."});
-    let bulk = |tag: &str| json!({"tag": tag, "subject": "News", "text": "A new menu."});
+    let bulk = |tag: &str, limit: u32| json!({"tag": tag, "limit": limit, "subject": "News", "text": "A new menu."});
+    let listed = json!({"to": ["ada@example.org", "c0@example.org", "c1@example.org"],
+        "subject": "News", "text": "A new menu."});
+    let unlimited = json!({"tag": "all", "subject": "News", "text": "A new menu."});
     script(&[
         ("mail-ada", "send_email", mail("Ada@example.org")),
         ("mail-stranger", "send_email", mail("eve@elsewhere.example")),
         ("mail-nobody", "send_email", json!({"to": "bo@example.org", "subject": "x", "text": ""})),
         ("text-ada", "send_sms", json!({"to": "+39 06 1", "text": "Your table is ready."})),
-        ("bulk-many", "send_bulk_email", bulk("many")),
-        ("bulk-all", "send_bulk_email", bulk("all")),
+        ("bulk-many", "send_bulk_email", bulk("many", 120)),
+        ("bulk-all", "send_bulk_email", bulk("all", 120)),
+        ("bulk-three", "send_bulk_email", listed),
+        ("bulk-unlimited", "send_bulk_email", unlimited),
+        ("bulk-thousand", "send_bulk_email", bulk("many", 1000)),
         ("bulk-none", "send_bulk_email", json!({"subject": "News", "text": "x"})),
     ])
 }
@@ -65,11 +71,21 @@ async fn prepare(tree: &Tree, at: OrgId, answering: ostler_domain::id::AgentId) 
         let name = format!("c{n}");
         org.create_contact(contact(10 + n, &name, None, &["all", "many"])).await.unwrap();
     }
+    testkit::grant_credits(&org, "mails", 1000).await;
+    let budget = json!({"session_budget": {"cap": 1500, "warning": 1400}});
+    let operations = tree.scenario.operations();
+    let operations = operations.as_actor(Actor::Terminal, at);
+    operations.change_settings(OrgSection::Settings, &budget).await.unwrap();
 }
 
 fn to<'m>(sent: &'m [OutgoingMessage], address: &str) -> Vec<&'m OutgoingMessage> {
     let peer = Peer::Person(address.to_owned());
     sent.iter().filter(|one| one.to == peer).collect()
+}
+
+/// Returns how many messages are mails to contacts.
+fn mails(sent: &[OutgoingMessage]) -> usize {
+    sent.iter().filter(|one| one.thread.is_some()).count()
 }
 
 /// L42, L43: layers 1, 2 and 3 write to a contact by e-mail and text message; layer 3 writes to at
@@ -104,17 +120,41 @@ async fn l42_l43_agents_write_to_contacts_within_the_limits_of_their_layer() {
             assert!(said.contains(why) && sent.len() == 1, "{name}: {said}");
         }
         let (said, sent) = say("bulk-many").await;
-        assert_eq!((said.as_str(), sent.len()), ("100 e-mails are on their way.", 101));
+        assert_eq!((said.as_str(), mails(&sent)), ("100 e-mails are on their way.", 100));
         let (said, sent) = say("bulk-all").await;
         match at {
-            ORG => assert!(said.contains("up to 100 records") && sent.len() == 1, "{said}"),
-            _ => assert_eq!((said.as_str(), sent.len()), ("101 e-mails are on their way.", 102)),
+            ORG => {
+                assert!(said.contains("up to 100 records") && mails(&sent) == 0, "{said}");
+            }
+            _ => assert_eq!((said.as_str(), mails(&sent)), ("101 e-mails are on their way.", 101)),
         }
         assert!(tree.audit(at).await.contains(&"send_message".to_owned()));
     }
     tree.scenario.say("rosa", "hello").await;
     let offered = tree.offered_to("Gia");
     assert!(!offered.iter().any(|one| one.starts_with("send_")), "{offered:?}");
+}
+
+/// E01: a bulk e-mail costs 2 credits for each mail that is sent, whatever was held for it; one that
+/// could cost more than is left is not sent, nor one to more contacts than it names.
+#[tokio::test]
+async fn e01_a_bulk_email_costs_by_the_recipient() {
+    let tree = Tree::new(&sends()).await;
+    prepare(&tree, AGENCY, MARA).await;
+    let store = tree.scenario.store.org(AGENCY);
+    let cost_of = async |name: &str| {
+        let left = async || store.credit_account().await.unwrap().available().unwrap().get();
+        let before = left().await;
+        tree.owner_sends(AGENCY, &format!("do {name}")).await;
+        tree.scenario.work().await;
+        let sent = mails(&tree.scenario.deliver().await);
+        (before - left().await, sent)
+    };
+    let (model, _) = cost_of("nothing").await;
+    assert_eq!(cost_of("bulk-three").await, (model + 6, 3));
+    assert_eq!(cost_of("bulk-many").await, (model + 200, 100), "120 were held");
+    assert_eq!(cost_of("bulk-unlimited").await, (model + 2, 0), "101 have the tag");
+    assert_eq!(cost_of("bulk-thousand").await, (model, 0), "the cap of the session is lower");
 }
 
 /// L42, L43: a supervised agent's e-mail waits for a person, and is sent once it is approved.

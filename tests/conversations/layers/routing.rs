@@ -13,6 +13,7 @@ use ostler_domain::session::key::ConversationEntry;
 use ostler_domain::time::Timestamp;
 use ostler_engine::tool::ToolSet;
 use ostler_runtime::conversation::receive::InboundOutcome;
+use ostler_runtime::delivery::Typing;
 use ostler_runtime::deps::Clock;
 use ostler_runtime::operations::{Actor, Operations, OrgOperations};
 use ostler_runtime::records::session::Session;
@@ -31,9 +32,9 @@ pub(super) const PLATFORM_BOT: BindingId = BindingId::from_u128(0x9b07);
 const ADA: UserId = UserId::from_u128(0xada);
 const TOM: UserId = UserId::from_u128(0x70);
 /// Telegram accounts.
-const ADAS: i64 = 77;
+pub(super) const ADAS: i64 = 77;
 const TOMS: i64 = 76;
-const ROSAS: i64 = 70;
+pub(super) const ROSAS: i64 = 70;
 
 /// The tree with bots: one of Bella Pizza and one of the platform. Ada owns the agency, Tom
 /// owns Bella Pizza.
@@ -209,6 +210,27 @@ async fn l50_l54_the_platforms_bot_routes_strangers_and_owners(store: Store) {
     assert_eq!(chats.newest(ORG).await, (Some(LUCA), ConversationEntry::Owner), "L54");
     chats.says(PLATFORM_BOT, ROSAS, "/org bella").await;
     assert_eq!(chats.newest(PLATFORM).await, (Some(QUINN), ConversationEntry::Customer));
+}
+
+/// L50: while an agent of an org that is reached through the platform's bot works, that bot shows
+/// a typing indicator.
+#[tokio::test]
+async fn l50_the_platforms_bot_shows_a_typing_indicator_for_other_orgs() {
+    let store = ostler_testkit::TestDatabase::sqlite_memory().migrated().await;
+    let mut chats = Chats::with_script(store, "delay: 1500ms\ndefault: I see.").await;
+    let code = chats.code("ada@example.com").await;
+    chats.says(PLATFORM_BOT, ADAS, &format!("/link {code}")).await;
+    let turns = chats.org.scenario.worker.running_turns().clone();
+    let typing = Typing::new(turns, chats.org.channels.clone());
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let showing = tokio::spawn(async move { typing.run(stopped).await });
+    assert_eq!(chats.says(PLATFORM_BOT, ADAS, "good morning").await, ["I see."]);
+    stop.send(true).unwrap();
+    showing.await.unwrap();
+    assert_eq!(chats.newest(AGENCY).await, (Some(MARA), ConversationEntry::Owner));
+    let shown = chats.server.seen();
+    let mut shown = shown.iter().filter(|one| one.path().ends_with("/sendChatAction"));
+    assert!(shown.any(|one| one.json()["chat_id"] == ADAS.to_string()));
 }
 
 /// Returns the text after `start=` of a link's address.

@@ -69,6 +69,8 @@ async fn l53_conversations_are_on_the_contacts_record(store: Store) {
     scenario.say_in(&testing, "only a test").await;
     let operations = scenario.operations();
     let bella = operations.as_actor(Actor::Terminal, ORG);
+    let stats = bella.stats().await.unwrap();
+    assert_eq!((stats.sessions, stats.with_people), (2, 0), "L35: the test is not counted");
     let stored = scenario.org().contact(ContactId::from_u128(5)).await.unwrap();
     let interactions = bella.interactions(stored).await.unwrap();
     let newest = scenario.session("rosa@example.com").await;

@@ -7,9 +7,11 @@ use ostler_domain::hierarchy::issue::Issue;
 use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::scope::layer_rules::{LAYER_3_BLOCKED, LAYER_4_ALLOWED};
 use ostler_domain::session::key::ConversationEntry;
+use ostler_testkit::TestDatabase;
 
+use super::routing::{ADAS, Chats, ROSAS};
 use super::tree::{AGENCY, CORA, LUCA, MARA, PLATFORM, Tree};
-use crate::support::{ECHO, GIA, ORG, WEBCHAT};
+use crate::support::{BOT, ECHO, GIA, ORG};
 
 const SCRIPT: &str = "
 rules:
@@ -103,21 +105,23 @@ async fn verification_5_delegation_flow() {
     assert!(luca.contains("from Mara of Harbour: put the new menu online"), "{luca}");
 }
 
-/// Verification 6: who tests an agent of layer 4 reaches it with a greeting that says so, and
-/// its prompt says so too.
+/// Verification 6: the owner of the agency who opens a deep link to a client tests its agent of
+/// layer 4: the greeting says so, and the prompt too.
 #[tokio::test]
 async fn verification_6_testing_mode() {
-    let tree = Tree::new(ECHO).await;
-    let key = tree.scenario.key_on(WEBCHAT, "the agency's owner", ConversationEntry::Testing);
-    let parts = vec![ostler_domain::message::MessagePart::text("hello")];
-    tree.scenario.send(key, parts, Some(GIA)).await;
-    tree.scenario.work().await;
-    let heard: Vec<String> =
-        tree.scenario.deliver().await.iter().map(crate::support::text_of).collect();
-    assert!(heard[0].contains("test") && heard[0].contains("Gia"), "{heard:?}");
-    assert!(tree.prompt_of("Gia").contains("TESTING MODE"), "{}", tree.prompt_of("Gia"));
-    tree.scenario.say("rosa", "hello").await;
-    assert!(!tree.prompt_of("Gia").contains("TESTING MODE"), "customers are not testers");
+    let mut chats = Chats::new(TestDatabase::sqlite_memory().migrated().await).await;
+    let link = chats.at(ORG).create_deep_link(Some("gia"), 30).await.unwrap();
+    let code = chats.code("ada@example.com").await;
+    chats.says(BOT, ADAS, &format!("/link {code}")).await;
+    let heard = chats.says(BOT, ADAS, &format!("/start {}", link.payload)).await;
+    let greeting = "Welcome to testing mode for Bella Pizza. You are talking to Gia. \
+                    Send /exit to leave.";
+    assert_eq!(heard[0], greeting);
+    assert_eq!(chats.newest(ORG).await, (Some(GIA), ConversationEntry::Testing));
+    assert!(chats.last_prompt().contains("TESTING MODE"), "{}", chats.last_prompt());
+    chats.says(BOT, ROSAS, &format!("/start {}", link.payload)).await;
+    assert_eq!(chats.newest(ORG).await, (Some(GIA), ConversationEntry::Customer));
+    assert!(!chats.last_prompt().contains("TESTING MODE"), "customers are not testers");
 }
 
 /// Verification 7: an issue crosses the boundary of the org through the coordinator, and

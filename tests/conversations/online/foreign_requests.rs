@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ostler_domain::audit::{AuditActor, REFUSED};
+use ostler_domain::audit::{AuditActor, REFUSALS_PER_SOURCE, REFUSED};
 use ostler_domain::channel::Channel;
+use ostler_domain::contact::{Contact, ContactDetails};
 use ostler_domain::id::{
-    AgentId, ApprovalId, BindingId, BlobId, CallId, InboxId, KeyId, NoticeId, OrgId, ProposalId,
-    RecordId,
+    AgentId, ApprovalId, BindingId, BlobId, CallId, ContactId, InboxId, KeyId, NoticeId, OrgId,
+    ProposalId, RecordId, UserId, WorkflowId,
 };
 use ostler_domain::org::permission::OrgPermission::{
     self, Configure, GrantCredits, ManagePeople, Operate, View,
@@ -17,7 +18,8 @@ use ostler_domain::org::permission::role_permits;
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::{OrgPlace, Relation};
-use ostler_store::{SessionFilter, Store};
+use ostler_domain::time::Timestamp;
+use ostler_store::{OrgStore, SessionFilter, Store, User};
 use ostler_testkit as testkit;
 use serde_json::{Value, json};
 
@@ -83,7 +85,27 @@ async fn a26_no_field_over_http_is_called_layer_alone() {
 /// The records of an org by the name of their parameter.
 type Records = BTreeMap<&'static str, String>;
 
-/// Gives an org a conversation, a document and a thread, and returns their ids.
+/// Gives an org a member and a contact, and returns their ids.
+async fn add_people(online: &Online, store: &OrgStore<'_>, number: u128) -> (UserId, ContactId) {
+    let (user, contact) = (UserId::from_u128(number), ContactId::from_u128(number));
+    let (email, name) = (format!("p{number}@example.com"), "Pia".to_owned());
+    let pia = User { id: user, email: email.clone(), name };
+    online.scenario.store.create_user(pia, &"$test$hash".parse().unwrap()).await.unwrap();
+    store.set_member(user, Role::Viewer).await.unwrap();
+    let otto = Contact {
+        id: contact,
+        name: "Otto".to_owned(),
+        details: ContactDetails { phone: None, email: Some(email) },
+        locale: None,
+        tags: Default::default(),
+        notes: Vec::new(),
+        crm: None,
+    };
+    store.create_contact(otto).await.unwrap();
+    (user, contact)
+}
+
+/// Gives an org a conversation, people, a document and a thread, and returns their ids.
 async fn populate(online: &Online, id: OrgId, number: u128) -> Records {
     let store = online.scenario.store.org(id);
     let (agent, binding) = (AgentId::from_u128(number), BindingId::from_u128(number));
@@ -93,13 +115,15 @@ async fn populate(online: &Online, id: OrgId, number: u128) -> Records {
     let conversation = testkit::customer_key(id, binding, "rosa");
     let hello = vec![ostler_domain::message::MessagePart::text("hello")];
     online.scenario.send(conversation, hello, None).await;
-    let session = loop {
-        let found = store.sessions(SessionFilter::All, None, 1).await.unwrap();
-        if let Some(session) = found.first() {
-            break session.id.to_string();
+    let run = loop {
+        let found = store.recent_runs(Timestamp::from_millis(0), None, 1).await.unwrap();
+        if let Some(one) = found.first() {
+            break one.run.id.to_string();
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     };
+    let session = store.sessions(SessionFilter::All, None, 1).await.unwrap()[0].id.to_string();
+    let (user, contact) = add_people(online, &store, number).await;
     let owner = format!("osk_the-owner-of-the-organization-{number:06}");
     key(&online.scenario, id, 1_000_000 + number, &owner, Role::Owner).await;
     let created = async |path: &str, body: Value| -> String {
@@ -124,10 +148,20 @@ async fn populate(online: &Online, id: OrgId, number: u128) -> Records {
         ("{insight}", RecordId::from_u128(number + 2).to_string()),
         ("{proposal}", ProposalId::from_u128(number).to_string()),
         ("{agent}", AgentId::from_u128(number).to_string()),
+        ("{run}", run),
+        ("{member}", user.to_string()),
+        ("{contact}", contact.to_string()),
+        ("{channel}", binding.to_string()),
+        ("{refund}", RecordId::from_u128(number + 3).to_string()),
+        ("{workflow}", WorkflowId::from_u128(number).to_string()),
+        ("{integration}", format!("payments-{number}")),
+        ("{tool}", format!("find_order_{number}")),
+        ("{server}", format!("shop-{number}")),
     ])
 }
 
 /// A request that has to be refused.
+#[derive(Clone)]
 struct Attempt {
     key: u128,
     path: String,
@@ -135,9 +169,8 @@ struct Attempt {
     body: Value,
 }
 
-/// Generates the requests of one key for the records of another org.
+/// Generates the requests of a role for the records of another org; their keys are still missing.
 fn attempts(
-    key: u128,
     role: Role,
     own: OrgId,
     relation: Relation,
@@ -155,7 +188,7 @@ fn attempts(
         }
         for org in orgs {
             let path = format!("/v1/orgs/{org}{named}");
-            all.push(Attempt { key, path, method: method.clone(), body: body.clone() });
+            all.push(Attempt { key: 0, path, method: method.clone(), body: body.clone() });
         }
     }
     all
@@ -205,14 +238,19 @@ async fn s01_generated_requests_for_others_are_refused_and_audited(store: Store)
     let mut keys = BTreeMap::new();
     for (home, other, relation) in relations {
         for role in ROLES {
-            let id = 2000 + keys.len() as u128;
-            key(&online.scenario, home, id, &secret(id), role).await;
-            keys.insert(id, home);
             let target = (other, slugs[&other], &records[&other]);
-            all.extend(attempts(id, role, home, relation, target));
+            // A key is used for no more requests than the log lists of one.
+            for few in
+                attempts(role, home, relation, target).chunks(REFUSALS_PER_SOURCE as usize - 1)
+            {
+                let id = 2000 + keys.len() as u128;
+                key(&online.scenario, home, id, &secret(id), role).await;
+                keys.insert(id, home);
+                all.extend(few.iter().map(|one| Attempt { key: id, ..one.clone() }));
+            }
         }
     }
-    assert!(all.len() >= 2_400, "{}", all.len());
+    assert!(all.len() >= 5_000, "{}", all.len());
     let mut before = BTreeMap::new();
     for (id, _) in names {
         before.insert(id, state(&store, id).await);

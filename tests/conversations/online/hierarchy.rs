@@ -1,20 +1,26 @@
 //! Issues, delegations, insights and proposals over HTTP.
 
+use std::collections::BTreeSet;
+
 use ostler_api::hierarchy::{AppliedSoul, Exchanged, SoulProposal};
+use ostler_api::names::ActorNames;
 use ostler_api::page::Page;
 use ostler_api::problem::ProblemCode;
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::agent::growth::LevelProposal;
 use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::audit::REFUSED;
 use ostler_domain::hierarchy::delegation::{OrgDelegation, OrgDelegationStatus};
 use ostler_domain::hierarchy::insight::Insight;
 use ostler_domain::hierarchy::issue::{Issue, IssueStatus};
-use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::id::{AgentId, KeyId, OrgId, UserId};
+use ostler_domain::org::key_scope::KeyScopes;
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::soul::Soul;
 use ostler_runtime::operations::Actor;
+use ostler_store::{NewApiKey, User};
 use serde_json::{Value, json};
 
 use super::{KEY, Online, key};
@@ -25,6 +31,7 @@ const STRANGER: OrgId = OrgId::from_u128(0x0c);
 const LUCA: AgentId = AgentId::from_u128(0x10ca);
 const AGENCY_KEY: &str = "osk_an-operator-of-harbour-at-work";
 const ADMIN_KEY: &str = "osk_an-owner-of-bella-pizza-who-decides";
+const VIEWER_KEY: &str = "osk_somebody-who-looks-at-bella-pizza-1";
 const STRANGERS_KEY: &str = "osk_an-owner-of-somebody-elses-business";
 
 const SCRIPT: &str = "
@@ -97,7 +104,10 @@ async fn l26_l29_work_and_insights_are_answered_over_http() {
     let (agency, bella) = (agency.org(AGENCY), client.org(ORG));
     let work = |to: &str| json!({"to": to, "instruction": "a new menu", "priority": "high"});
     let wrong = agency.post::<_, Value>("org-delegations", &work("stranger")).await.unwrap_err();
-    assert_eq!(wrong.code, ProblemCode::Invalid, "{wrong:?}");
+    assert_eq!(wrong.code, ProblemCode::NotFound, "{wrong:?}");
+    let log = online.scenario.store.org(AGENCY).audit_entries(None, None, 9).await.unwrap();
+    let refused = log.iter().filter(|one| one.entry.action == REFUSED);
+    assert_eq!(refused.count(), 1, "the refusal is audited: {log:?}");
     let given: Exchanged<OrgDelegation> =
         agency.post("org-delegations", &work("bella")).await.unwrap();
     let path = |what: &str| format!("org-delegations/{}/{what}", given.id);
@@ -114,6 +124,44 @@ async fn l26_l29_work_and_insights_are_answered_over_http() {
     assert!(bella.post::<_, Value>(&path, &()).await.is_err(), "the agency takes note");
     let noted: Exchanged<Insight> = agency.post(&path, &()).await.unwrap();
     assert!(noted.record.acknowledged_at.is_some());
+}
+
+/// S01, A05: the names of an agency's people and keys are shown to those who may see the agency,
+/// and to nobody of a client, whatever their role.
+#[tokio::test(flavor = "multi_thread")]
+async fn s01_names_of_an_agency_are_not_shown_to_its_client() {
+    let online = online().await;
+    let store = &online.scenario.store;
+    for (n, at, name) in [(101, AGENCY, "Ada"), (102, ORG, "Tom")] {
+        let (id, email) = (UserId::from_u128(n), format!("{name}@example.com"));
+        let user = User { id, email, name: name.to_owned() };
+        store.create_user(user, &"$test$hash".parse().unwrap()).await.unwrap();
+        store.org(at).set_member(id, Role::Viewer).await.unwrap();
+    }
+    for (n, at, name, secret) in [
+        (21, AGENCY, "nightly export", "osk_the-nightly-export-of-the-agency-1"),
+        (22, ORG, "cash desk", VIEWER_KEY),
+    ] {
+        let (id, scopes) = (KeyId::from_u128(n), KeyScopes::default());
+        let name = name.to_owned();
+        let key = NewApiKey { id, name, role: Role::Viewer, scopes, expires_at: None };
+        store.org(at).create_key(key, &secret.parse().unwrap()).await.unwrap();
+    }
+    let names = async |secret: &str| {
+        let client = online.client(secret);
+        let names: ActorNames = client.org(ORG).get("names", &()).await.unwrap();
+        names.people.into_iter().map(|one| one.name).collect::<BTreeSet<_>>()
+    };
+    let own = BTreeSet::from(["Tom", "cash desk", "test"].map(str::to_owned));
+    for secret in [VIEWER_KEY, KEY, ADMIN_KEY] {
+        assert_eq!(names(secret).await, own, "{secret}");
+    }
+    let with_agency = ["Ada", "nightly export"].map(str::to_owned).into();
+    let both: BTreeSet<String> = own.union(&with_agency).cloned().collect();
+    assert_eq!(names(AGENCY_KEY).await, both);
+    let stranger = online.client(STRANGERS_KEY);
+    let refused = stranger.org(ORG).get::<_, Value>("names", &()).await.unwrap_err();
+    assert_eq!(refused.code, ProblemCode::NotFound);
 }
 
 /// H08, D12: proposals are listed, and decided by those who configure the org.

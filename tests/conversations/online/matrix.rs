@@ -20,6 +20,8 @@ const ORGS: [(OrgId, &str); 4] =
 /// What is tried, and the request for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Capability {
+    CreateClient,
+    ModifyAgent,
     ManageSettings,
     ReadData,
     WriteData,
@@ -27,17 +29,21 @@ enum Capability {
     GrantCredits,
 }
 
-use Capability::{DelegateDown, GrantCredits, ManageSettings, ReadData, WriteData};
+use Capability::{
+    CreateClient, DelegateDown, GrantCredits, ManageSettings, ModifyAgent, ReadData, WriteData,
+};
 
-const CAPABILITIES: [Capability; 5] =
-    [ManageSettings, ReadData, WriteData, DelegateDown, GrantCredits];
+const CAPABILITIES: [Capability; 7] =
+    [CreateClient, ModifyAgent, ManageSettings, ReadData, WriteData, DelegateDown, GrantCredits];
 
 /// Returns whether the owner of an org at this layer may do it to an org. The layers are those
 /// of the table in `layers/matrix.rs`: the platform does everything, an agency looks at its
 /// clients and gives them work, a client has itself only.
 fn allowed(capability: Capability, layer: u8, target: OrgId) -> bool {
     match (capability, layer) {
-        (_, 4) | (DelegateDown, 3) => false,
+        (_, 4) | (DelegateDown | CreateClient, 3) => false,
+        // There is one level of clients, below agencies.
+        (CreateClient, 1) => matches!(target, AGENCY | STRANGER),
         (DelegateDown, 1) => matches!(target, AGENCY | STRANGER),
         (DelegateDown, _) => target == ORG,
         (_, 1) => true,
@@ -49,8 +55,21 @@ fn allowed(capability: Capability, layer: u8, target: OrgId) -> bool {
 }
 
 /// Returns the method, the path below an org, and the body; work is given from the own org.
-fn request(capability: Capability, slug: &str, number: usize) -> (&'static str, &str, Value) {
+fn request(
+    capability: Capability,
+    slug: &str,
+    number: usize,
+) -> (&'static str, &'static str, Value) {
     match capability {
+        CreateClient => (
+            "POST",
+            "/clients",
+            json!({"slug": format!("new-{number}"), "name": "New", "time_zone": "UTC"}),
+        ),
+        ModifyAgent => {
+            let agent = if slug == "bella" { "/agents/gia" } else { "/agents/pm" };
+            ("PATCH", agent, json!({"knowledge_tags": [format!("tag-{number}")]}))
+        }
         ManageSettings => ("PATCH", "/settings", json!({"team": {"max_handoffs": number}})),
         ReadData => ("GET", "/sessions", Value::Null),
         WriteData => (
@@ -67,10 +86,11 @@ fn request(capability: Capability, slug: &str, number: usize) -> (&'static str, 
     }
 }
 
-/// L37-L41, L31, S01: the matrix over HTTP. What is not allowed is refused as forbidden or not
-/// found, or as not valid if the own org has no such client; a visitor is nobody here.
+/// L37, L39-L41, L44, L31, S01: the matrix over HTTP. What is not allowed is refused as forbidden
+/// or not found, and a client of a client or of the platform as not valid; a visitor is nobody
+/// here.
 #[tokio::test(flavor = "multi_thread")]
-async fn l31_l39_l40_l41_the_matrix_holds_over_http() {
+async fn l31_l37_l39_l40_l41_l44_the_matrix_holds_over_http() {
     let scenario = Scenario::new(ECHO).await;
     let store = scenario.store.clone();
     for (id, slug, place) in [
@@ -78,7 +98,7 @@ async fn l31_l39_l40_l41_the_matrix_holds_over_http() {
         (AGENCY, "harbour", OrgPlace::TopLevel),
         (STRANGER, "stranger", OrgPlace::TopLevel),
     ] {
-        store.create_org(org(id, slug, place, LicencePlan::Agency)).await.unwrap();
+        store.create_org(org(id, slug, place, LicencePlan::Enterprise)).await.unwrap();
         let pm = AgentId::from_u128(id.as_u128() << 8);
         testkit::save_agent(&store.org(id), testkit::agent(id, pm, "pm")).await;
     }
@@ -112,7 +132,7 @@ async fn l31_l39_l40_l41_the_matrix_holds_over_http() {
                 assert_eq!((200..300).contains(&status), expected, "{case}");
                 let refused: &[u16] = match (capability, layer) {
                     (_, 4) => &[401],
-                    (DelegateDown, _) => &[403, 404, 422],
+                    (CreateClient, _) => &[403, 404, 422],
                     _ => &[403, 404],
                 };
                 assert!(expected || refused.contains(&status), "{case}");

@@ -8,6 +8,7 @@ use ostler_domain::org::role::Role;
 use ostler_domain::org::settings::OrgSettings;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_testkit as testkit;
+use serde_json::Value;
 
 use super::Online;
 use super::chat::signed_visitor;
@@ -27,6 +28,8 @@ default: I see.
 
 const QUINN: AgentId = AgentId::from_u128(0x9011);
 const AGENCY: OrgId = OrgId::from_u128(0xa6);
+const CLIENT: OrgId = OrgId::from_u128(0xc1);
+const STRANGER: OrgId = OrgId::from_u128(0x57);
 
 /// The platform with its system agent and a web chat, where strangers may sign up.
 async fn platform(script: &str) -> Online {
@@ -124,4 +127,58 @@ async fn l50_the_platforms_web_chat_routes_owners() {
     let id = store.org_by_slug("rosa-bar").await.unwrap().expect("created");
     assert_eq!(account.memberships.len(), 1);
     assert_eq!((account.memberships[0].org, account.memberships[0].role), (id, Role::Owner));
+}
+
+/// Posts a command and returns the reply that the page shows.
+async fn command(online: &Online, token: &str, id: &str, text: &str) -> Option<String> {
+    let answer: Value = online.post(token, id, text).await.json().await.unwrap();
+    answer["reply"].as_str().map(str::to_owned)
+}
+
+/// L50, L54: on the platform's web chat an owner of several organizations lists them with `/org` and
+/// switches; each is a conversation of its own, and no agent reads the command. For everybody else
+/// it is a message.
+#[tokio::test(flavor = "multi_thread")]
+async fn l50_l54_an_owner_switches_organization_on_the_platforms_web_chat() {
+    let online = platform(INTERVIEWER).await;
+    let store = &online.scenario.store;
+    let email = format!("{OWNER}@example.org");
+    let ada = ostler_store::User { id: OWNER, email: email.clone(), name: "Ada".into() };
+    store.create_user(ada, &"$test$hash".parse().unwrap()).await.unwrap();
+    let client = OrgPlace::SubOrg { parent: AGENCY };
+    for (n, id, slug, place, pm) in [
+        (1, AGENCY, "harbour", OrgPlace::TopLevel, "mara"),
+        (2, CLIENT, "nonna", client, "luca"),
+        (3, STRANGER, "stranger", OrgPlace::TopLevel, "otto"),
+    ] {
+        store.create_org(Org { place, ..testkit::org(id, slug) }).await.unwrap();
+        let agent = agent(AgentId::from_u128(0x3a2a + n), pm, Subtype::Pm);
+        let agent = Agent { org: id, autonomy: AutonomyLevel::Autonomous, ..agent };
+        testkit::save_agent(&store.org(id), agent).await;
+        testkit::grant_credits(&store.org(id), "some", 100).await;
+    }
+    store.org(AGENCY).set_member(OWNER, Role::Owner).await.unwrap();
+    let ada = signed_visitor(&online, &email).await;
+    assert_eq!(say(&online, &ada, "1", "hello").await.0, "Mara");
+    let list = Some("Send /org and one of: harbour, nonna.".to_owned());
+    assert_eq!(command(&online, &ada, "2", "/org").await, list);
+    assert_eq!(command(&online, &ada, "3", "/org stranger").await, list, "somebody else's");
+
+    let switched = command(&online, &ada, "4", "/org nonna").await;
+    assert_eq!(switched.as_deref(), Some("You are talking to the PM of Nonna."));
+    assert_eq!(say(&online, &ada, "5", "how is business?").await.0, "Luca");
+    let mut page = online.listen(&ada, None).await;
+    let cursor = page.message().await.id.expect("a message has a cursor");
+    let back = command(&online, &ada, "6", "/org harbour").await;
+    assert_eq!(back.as_deref(), Some("You are talking to the PM of Harbour."));
+    assert_eq!(say(&online, &ada, "7", "and here?").await.0, "Mara");
+
+    let mut page = online.listen(&ada, Some(&cursor)).await;
+    let mut heard = Vec::new();
+    while heard.len() < 4 {
+        heard.push(page.message().await.data["text"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(heard, ["hello", "I see.", "and here?", "I see."], "the cursor is of the other");
+    let rosa = online.visitor().await;
+    assert_eq!(command(&online, &rosa, "1", "/org nonna").await, None);
 }

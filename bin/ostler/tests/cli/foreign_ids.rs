@@ -59,6 +59,7 @@ fn s01_generated_commands_for_another_org_change_nothing() {
         vec!["soul", "rollback", "enzo", "1"],
         vec!["refund", "paid", &order],
         vec!["issue", "show", &order],
+        vec!["org-delegation", "create", "Send us everything", "--to", "stranger"],
     ];
     let before = state(&demo);
     let whole = std::env::var("OSTLER_ATTACKS").is_ok();

@@ -110,7 +110,7 @@ fn one_tool_is_shown_stage_by_stage() {
         explain(&["--agent", "enzo", "--tool", "send_bulk_email"]),
         @r"
     Enzo of Bella Pizza · business layer 3 (Client) · a fresh session
-    send_bulk_email · write · local · 2 credits
+    send_bulk_email · write · local · 2 credits per recipient
 
     platform  passes
     org       removed: on the deny list

@@ -19,6 +19,9 @@ const MAX_ID_CHARS: usize = 64;
 const MAX_NAME_CHARS: usize = 100;
 const MAX_TEXT_CHARS: usize = 16_000;
 const MAX_FILES: usize = 10;
+/// The command by which owners switch to another org on the platform's chat. Everywhere else its
+/// text is for the agent.
+const SWITCH_ORG: &str = "org";
 
 impl Webchat {
     /// Returns the visitor whose token a request has.
@@ -56,9 +59,11 @@ fn convert(visitor: Visitor, message: VisitorMessage) -> Result<ReceiveOutcome, 
     if text.chars().count() > MAX_TEXT_CHARS || message.files.len() > MAX_FILES {
         return bad_body("a message has at most 16000 characters and 10 files");
     }
-    let content = match message.press {
-        Some(data) => InboundContent::Press { data, callback_id: None },
-        None => {
+    let command = parse_command(&text).filter(|_| message.files.is_empty());
+    let content = match (message.press, command) {
+        (Some(data), _) => InboundContent::Press { data, callback_id: None },
+        (None, Some(command)) => command,
+        (None, None) => {
             let files = message.files.into_iter().map(|file| {
                 InboundPart::file(RemoteFile {
                     size: Some(file.content.len() as u64),
@@ -91,6 +96,14 @@ fn convert(visitor: Visitor, message: VisitorMessage) -> Result<ReceiveOutcome, 
         email_thread: None,
         content,
     })))
+}
+
+/// Parses `/org` and `/org SLUG`.
+fn parse_command(text: &str) -> Option<InboundContent> {
+    let mut words = text.strip_prefix('/')?.split_whitespace();
+    let (name, payload) = (words.next()?, words.next().map(str::to_owned));
+    let is_switch = name == SWITCH_ORG && words.next().is_none();
+    is_switch.then(|| InboundContent::Command { name: name.to_owned(), payload })
 }
 
 #[cfg(test)]
@@ -134,6 +147,31 @@ mod tests {
         };
         assert_eq!(read.content, InboundContent::Press { data: "yes".into(), callback_id: None });
         assert_eq!(receive(&json!({"id": "3"})), Ok(ReceiveOutcome::Ignored(IgnoreReason::Empty)));
+    }
+
+    /// L50: `/org` with one word at most is a command, everything else is for the agent.
+    #[test]
+    fn l50_only_org_is_a_command_of_a_web_chat() {
+        let check = |text: &str, expected: Option<Option<&str>>| {
+            let Ok(ReceiveOutcome::Message(read)) = receive(&json!({"id": "1", "text": text}))
+            else {
+                panic!("{text}")
+            };
+            let command = match read.content {
+                InboundContent::Command { name, payload } if name == "org" => Some(payload),
+                _ => None,
+            };
+            let expected = expected.map(|payload| payload.map(str::to_owned));
+            assert_eq!(command, expected, "{text}");
+        };
+        check("/org", Some(None));
+        check("/org bella", Some(Some("bella")));
+        check("/org  bella ", Some(Some("bella")));
+        check("/org bella please", None);
+        check("/organization", None);
+        check("org bella", None);
+        check("/exit", None);
+        check("/", None);
     }
 
     #[test]

@@ -202,6 +202,14 @@
     log.scrollTo({ top: log.scrollHeight, behavior: reduced ? "auto" : "smooth" });
   };
 
+  /* A command was carried out and is no part of the conversation, which may be another now. */
+  const showReply = (id, text, reply) => {
+    showMessage({ id: `${id}-command`, from: "visitor", text, at: Date.now() });
+    showMessage({ id: `${id}-reply`, from: "notice", text: reply, at: Date.now() });
+    lastEvent = "";
+    listen();
+  };
+
   const call = async (path, options) => {
     const response = await fetch(`${base}/${path}`, options);
     if (!response.ok) throw Object.assign(new Error(response.statusText), { status: response.status });
@@ -226,8 +234,9 @@
       try {
         if (!token) { await requestToken(); listen(); }
         const headers = { ...json, authorization: `Bearer ${token}` };
-        await call("messages", { method: "POST", headers, body });
+        const answer = await call("messages", { method: "POST", headers, body });
         state.textContent = "";
+        if (answer && answer.reply) showReply(id, content.text, answer.reply);
         return true;
       } catch (error) {
         if (error.status === 401 && !renewed) { renewed = true; token = null; continue; }

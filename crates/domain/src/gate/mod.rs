@@ -212,7 +212,8 @@ fn check_hard_limits<'a>(tool: &str, facts: &GateFacts<'a>) -> Result<&'a ToolSp
     if let Some(disabled) = facts.errors.disabled().get(&scoped.spec.name) {
         return Err(DenyReason::Disabled { failures: disabled.failures });
     }
-    facts.budget.check(scoped.spec.price).map_err(DenyReason::OverBudget)?;
+    let price = scoped.spec.price_of(facts.arguments);
+    facts.budget.check(price).map_err(DenyReason::OverBudget)?;
     if scoped.spec.risk != Risk::Read && facts.budget.is_read_only() {
         return Err(DenyReason::SessionReadOnly);
     }

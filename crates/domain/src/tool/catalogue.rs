@@ -4,7 +4,7 @@ use super::ToolGroup::{
     Agency, Bookings, Crm, CrossLayer, Knowledge, Management, Media, Offers, Orders, Outreach,
     PlatformAdmin, Team, Web,
 };
-use super::{ToolName, ToolSpec};
+use super::{PricedUnits, ToolName, ToolSpec};
 use crate::org::guardrail::Capability;
 
 /// Hands the conversation to another agent.
@@ -27,6 +27,11 @@ pub const DECIDE_ISSUE: ToolName = ToolName::from_static("decide_issue");
 pub const ANSWER_DELEGATION: ToolName = ToolName::from_static("answer_delegation");
 /// Acknowledges an insight of a client.
 pub const ACKNOWLEDGE_INSIGHT: ToolName = ToolName::from_static("acknowledge_insight");
+
+/// The most recipients of one `send_bulk_email`, at any business layer.
+pub const MAX_BULK_RECIPIENTS: u32 = 1000;
+/// The most recipients of one `send_bulk_email` that does not say how many they are.
+pub const DEFAULT_BULK_RECIPIENTS: u32 = 20;
 
 const SEND: Capability = Capability::SendExternalMessages;
 
@@ -63,7 +68,8 @@ pub fn built_in() -> Vec<ToolSpec> {
         write("send_sms", Outreach).requires_capability(SEND).priced(2),
         write("send_bulk_email", Outreach)
             .requires_capability(Capability::BulkOperations)
-            .priced(2),
+            .priced(2)
+            .per_unit(recipients()),
         write("update_org_settings", Management).requires_capability(Capability::ManageOrgSettings),
         write("update_agent", Management).requires_capability(Capability::ModifyAgents),
         ToolSpec::write(PROPOSE_SOUL_UPDATE, Management)
@@ -88,6 +94,17 @@ pub fn built_in() -> Vec<ToolSpec> {
     ]
 }
 
+/// Returns what `send_bulk_email` is priced by.
+fn recipients() -> PricedUnits {
+    PricedUnits {
+        name: "recipient".to_owned(),
+        list: "to".to_owned(),
+        limit: "limit".to_owned(),
+        default_limit: DEFAULT_BULK_RECIPIENTS,
+        max: MAX_BULK_RECIPIENTS,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::built_in;
@@ -106,7 +123,7 @@ mod tests {
     }
 
     /// E01: reads and control tools are free, other tools cost 1, outbound
-    /// e-mail or SMS 2.
+    /// e-mail or SMS 2 for each recipient.
     #[test]
     fn e01_the_price_list_is_the_documented_one() {
         for tool in built_in() {
@@ -116,6 +133,9 @@ mod tests {
                 _ => 1,
             };
             assert_eq!(tool.price, Credits::new(expected), "{}", tool.name);
+            let to_three = tool.price_of(&serde_json::json!({"to": ["a", "b", "c"]}));
+            let recipients = if tool.name.as_str() == "send_bulk_email" { 3 } else { 1 };
+            assert_eq!(to_three, Credits::new(expected * recipients), "{}", tool.name);
         }
     }
 }

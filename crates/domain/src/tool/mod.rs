@@ -14,6 +14,7 @@ pub mod profile;
 mod secret_text;
 mod spec;
 pub mod template;
+mod units;
 
 use std::fmt;
 
@@ -26,6 +27,7 @@ pub use name::{InvalidToolName, ToolName};
 pub use problem::ToolProblem;
 pub use secret_text::SecretText;
 pub use spec::ToolSpec;
+pub use units::PricedUnits;
 
 /// Kind of access of a tool, for the permissions of an interactive harness.
 #[derive(

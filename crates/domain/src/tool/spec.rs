@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{
-    Audience, Integration, Reach, Risk, ToolCategory, ToolGroup, ToolName, ToolRole, Trust,
+    Audience, Integration, PricedUnits, Reach, Risk, ToolCategory, ToolGroup, ToolName, ToolRole,
+    Trust,
 };
 use crate::money::Credits;
 use crate::org::guardrail::Capability;
@@ -30,7 +32,11 @@ pub struct ToolSpec {
     /// The argument with the URL to call, if the model chooses the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url_argument: Option<String>,
+    /// Of a call, or of each of its units.
     pub price: Credits,
+    /// What the price is for, if it is not for a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<PricedUnits>,
 }
 
 impl ToolSpec {
@@ -49,6 +55,7 @@ impl ToolSpec {
             audience: Audience::Staff,
             url_argument: None,
             price: Credits::ZERO,
+            units: None,
         }
     }
 
@@ -146,5 +153,32 @@ impl ToolSpec {
     #[must_use]
     pub fn priced(self, credits: u64) -> Self {
         Self { price: Credits::new(credits), ..self }
+    }
+
+    /// Makes the price that of one unit.
+    #[must_use]
+    pub fn per_unit(self, units: PricedUnits) -> Self {
+        Self { units: Some(units), ..self }
+    }
+
+    /// Returns the most that a call with these arguments costs.
+    pub fn price_of(&self, arguments: &Value) -> Credits {
+        match &self.units {
+            Some(units) => self.price_of_units(units.most(arguments)),
+            None => self.price,
+        }
+    }
+
+    /// Returns what a number of units costs. Every call has one at least.
+    pub fn price_of_units(&self, units: u32) -> Credits {
+        Credits::new(self.price.get().saturating_mul(units.max(1).into()))
+    }
+
+    /// Returns the price in words: `2 credits per recipient`.
+    pub fn price_text(&self) -> String {
+        match &self.units {
+            Some(units) => format!("{} per {}", self.price, units.name),
+            None => self.price.to_string(),
+        }
     }
 }

@@ -223,6 +223,7 @@ fn tools(name: ToolName) -> impl Strategy<Value = ToolSpec> {
             capability,
             audience,
             url_argument: None,
+            units: None,
             price: Credits::new(price),
         },
     )

@@ -2,6 +2,7 @@
 
 use ostler_domain::gate::approval::ArgumentsHash;
 use ostler_domain::gate::{AskReason, DenyReason, GateDecision};
+use ostler_domain::money::Credits;
 use ostler_domain::tool::{Reach, Risk, ToolSpec};
 use serde::{Deserialize, Serialize};
 
@@ -196,18 +197,40 @@ impl Node {
     ) -> CallState {
         let external = is_external(call.call(), step);
         if let Some(spec) = spec(call.call(), step) {
-            let (name, price) = (spec.name.clone(), spec.price);
+            let (name, price) = (spec.name.clone(), spec.price_of(&call.call().arguments));
             step.account.count_call(&step.path, self.usage_key(), &name, price);
         }
         step.event(TurnEvent::CallStarted { call: call.call().clone() });
         step.act(TurnAction::Run { call, checkpoint: external });
         CallState::Running { approved, external }
     }
+
+    /// Gives back what a call was charged for units that it did not use. If it is not known
+    /// whether the call took effect, all of them count as used.
+    pub(super) fn refund_unused_units(
+        &self,
+        call: &ToolCall,
+        outcome: &ToolOutcome,
+        step: &mut Step<'_, '_>,
+    ) {
+        let Some(spec) = spec(call, step).filter(|spec| spec.units.is_some()) else { return };
+        if outcome.status == OutcomeStatus::OutcomeUnknown {
+            return;
+        }
+        let used = spec.price_of_units(outcome.units.unwrap_or_default());
+        let unused = spec.price_of(&call.arguments).saturating_sub(used);
+        step.account.refund_call(&step.path, self.usage_key(), &spec.name, unused);
+    }
 }
 
 /// Returns the policy specification of the called tool.
 pub(super) fn spec<'r>(call: &ToolCall, step: &Step<'r, '_>) -> Option<&'r ToolSpec> {
     step.rules.scope.find(&call.name).map(|scoped| &scoped.spec)
+}
+
+/// Returns the most that a call costs.
+pub(super) fn call_price(call: &ToolCall, step: &Step<'_, '_>) -> Credits {
+    spec(call, step).map_or(Credits::ZERO, |spec| spec.price_of(&call.arguments))
 }
 
 /// Returns whether a call has an external effect, which cannot be rolled back.

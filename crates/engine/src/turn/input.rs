@@ -98,6 +98,7 @@ impl Node {
         let state = match reply {
             ToolReply::Done(outcome) => {
                 let outcome = normalize_outcome(&call, outcome, step);
+                self.refund_unused_units(&call, &outcome, step);
                 self.complete_call(&call, outcome, step)
             }
             ToolReply::Ask(ask) => {

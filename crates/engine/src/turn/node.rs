@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ostler_domain::gate::approval::ArgumentsHash;
-use ostler_domain::money::Credits;
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{ToolName, Trust};
 use serde::{Deserialize, Serialize};
 
 use super::account::ROOT_AGENT;
 use super::answer::RequestCost;
-use super::call::{CallState, GateResult, TrackedCall, spec};
+use super::call::{CallState, GateResult, TrackedCall, call_price, spec};
 use super::draft::{Draft, ParsedCall};
 use super::protocol::TurnEvent;
 use super::{Step, TurnEnd, TurnRules};
@@ -139,8 +138,10 @@ impl Node {
         let mut waits = false;
         for tracked in &mut calls {
             let CallState::New { approved, interrupted } = tracked.state else { continue };
-            let price = spec(&tracked.call, step).map_or(Credits::ZERO, |spec| spec.price);
-            if self.request_top_up(price, step) {
+            let price = call_price(&tracked.call, step);
+            // Nothing is reserved for a call that the gate refuses because of another limit.
+            let is_affordable = step.account.available(&step.path).check(price).is_ok();
+            if is_affordable && self.request_top_up(price, step) {
                 waits = true;
                 break;
             }
@@ -238,6 +239,7 @@ impl Node {
         state: CallState,
         step: &mut Step<'_, '_>,
     ) -> ToolOutcome {
+        let is_running = matches!(state, CallState::Running { .. });
         let outcome = match state {
             CallState::Running { external: true, .. } => unknown_outcome(),
             CallState::Delegated { agent } => self.stop_subagent(call, *agent, step),
@@ -245,6 +247,9 @@ impl Node {
                 ToolOutcome::new(OutcomeStatus::Aborted, "This was stopped before it was finished.")
             }
         };
+        if is_running {
+            self.refund_unused_units(call, &outcome, step);
+        }
         step.event(call_ended(call, &outcome));
         outcome
     }

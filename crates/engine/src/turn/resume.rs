@@ -96,6 +96,7 @@ impl Node {
     ) -> CallState {
         if let Some(outcome) = known.get(&(step.path.clone(), call.id.clone())) {
             let outcome = normalize_outcome(call, outcome.clone(), step);
+            self.refund_unused_units(call, &outcome, step);
             return self.complete_call(call, outcome, step);
         }
         let definition = step.rules.tools.definition(&call.name);
@@ -103,7 +104,7 @@ impl Node {
             return self.complete_call(call, unknown_outcome(), step);
         }
         if let Some(spec) = spec(call, step) {
-            let (name, price) = (spec.name.clone(), spec.price);
+            let (name, price) = (spec.name.clone(), spec.price_of(&call.arguments));
             step.account.refund_call(&step.path, self.usage_key(), &name, price);
         }
         CallState::New { approved, interrupted: external }

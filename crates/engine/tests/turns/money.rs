@@ -50,6 +50,61 @@ async fn e01_a_turn_is_charged_for_models_and_tools() {
     assert_eq!(turn.account().budget.session, Credits::new(10_000 - 5));
 }
 
+/// E01: a tool that is priced by units holds what its arguments may cost, and is charged for what
+/// it used, one unit at least.
+#[tokio::test(start_paused = true)]
+async fn e01_a_tool_that_is_priced_by_units_is_charged_for_those_it_used() {
+    let setup = TurnSetup::new([
+        calls(&[("a", "mail", r#"{"to": ["x", "y", "z"]}"#)]),
+        calls(&[("b", "mail", r#"{"to": ["x"]}"#), ("c", "slow_mail", r#"{"limit": 50}"#)]),
+        words("done"),
+    ]);
+    let mut turn = with(poor(20, 500));
+    setup.drive(&mut turn).await;
+    let mail = |name, amount| Charge {
+        expense: Expense::Tool(ToolName::from_static(name)),
+        amount: Credits::new(amount),
+    };
+    let charges = turn.account().charges();
+    assert_eq!(charges[1..], [mail("mail", 4 + 2), mail("slow_mail", 2)], "it timed out");
+    let added: u64 = setup.host.more.lock().unwrap().iter().map(|more| more.get()).sum();
+    assert!(added > 80, "{added} more were reserved, 20 were there and 100 were held at once");
+}
+
+/// C07, E01: a call that may cost more than is left for all its units is not run.
+#[tokio::test]
+async fn c07_a_tool_is_not_run_if_its_units_are_beyond_the_budget() {
+    let setup = TurnSetup::new([
+        calls(&[("a", "mail", r#"{"limit": 50}"#), ("b", "mail", r#"{"limit": 8}"#)]),
+        words("no"),
+    ]);
+    let mut turn = with(poor(20, 0));
+    setup.drive(&mut turn).await;
+    let story = story(turn.new_items());
+    assert_eq!(story[2], "= insufficient_credits there is not enough credit left for this.");
+    assert_eq!(story[3], "= ok 0 sent");
+    let setup = TurnSetup::new([calls(&[("a", "mail", r#"{"limit": 50}"#)]), words("no")]);
+    setup.drive(&mut with(TurnBudget { session: Credits::new(30), ..poor(20, 500) })).await;
+    let most = setup.host.more.lock().unwrap().iter().map(|more| more.get()).max();
+    assert!(most.unwrap_or_default() < 50, "nothing is reserved for it: {most:?}");
+}
+
+/// E01: a call that did not end in time costs one unit, also if it was resumed meanwhile.
+#[tokio::test(start_paused = true)]
+async fn e01_a_resumed_call_is_not_charged_for_units_it_did_not_use() {
+    let call = || calls(&[("a", "slow_mail", r#"{"limit": 50}"#)]);
+    let setup = TurnSetup::new([call(), words("done")]);
+    let mut running = with(poor(20, 500));
+    let driven =
+        tokio::time::timeout(std::time::Duration::from_secs(1), setup.drive(&mut running)).await;
+    assert!(driven.is_err(), "the call is running: {driven:?}");
+    let spent = |turn: &Turn| turn.account().usage_by_agent["self"].credits.get();
+    assert_eq!(spent(&running), 1 + 100, "held while it runs");
+    let mut resumed = Turn::load(&running.store().unwrap()).unwrap();
+    setup.drive(&mut resumed).await;
+    assert_eq!(spent(&resumed), 1 + 2);
+}
+
 /// C07: a tool that costs more than is left is not run, and the model is told
 /// without amounts.
 #[tokio::test]

@@ -16,7 +16,7 @@ use ostler_domain::money::{Credits, Usd};
 use ostler_domain::scope::ToolScope;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
-use ostler_domain::tool::{Audience, ToolGroup, ToolName, ToolSpec, Trust};
+use ostler_domain::tool::{Audience, PricedUnits, ToolGroup, ToolName, ToolSpec, Trust};
 use ostler_engine::driver::{Driver, Host, Intent, TurnCommands, TurnContext, TurnProgress};
 use ostler_engine::gate::{Authorized, fingerprint};
 use ostler_engine::history::{CallId, Content, Item};
@@ -141,7 +141,11 @@ const ASSISTANT_CREDITS: Credits = Credits::new(4);
 pub(crate) fn tools() -> Arc<ToolSet> {
     let schema = json!({
         "type": "object",
-        "properties": {"text": {"type": "string", "maxLength": 100}},
+        "properties": {
+            "text": {"type": "string", "maxLength": 100},
+            "to": {"type": "array"},
+            "limit": {"type": "integer"},
+        },
         "additionalProperties": false,
     });
     let tool = |spec: ToolSpec, does| {
@@ -174,6 +178,14 @@ pub(crate) fn tools() -> Arc<ToolSet> {
         tool(write("pay").external().destructive().priced(2), |_, context| {
             now(ToolReply::Done(ToolOutcome::ok(context.idempotency_key.clone())))
         }),
+        tool(write("mail").priced(2).per_unit(by_recipient()), |call, _| {
+            let to = call.call().arguments["to"].as_array().map_or(0, Vec::len);
+            let sent = u32::try_from(to).unwrap().saturating_sub(1);
+            now(ToolReply::Done(ToolOutcome::ok(format!("{sent} sent")).using(sent)))
+        }),
+        tool(write("slow_mail").priced(2).per_unit(by_recipient()), |_, _| {
+            std::future::pending().boxed()
+        }),
         tool(read("broken"), |_, _| now(ToolReply::Done(ToolOutcome::failed("out of order")))),
         tool(read("panics"), |_, _| async { panic!("a tool broke down") }.boxed()),
         tool(read("slow"), |_, _| std::future::pending().boxed()),
@@ -193,6 +205,12 @@ pub(crate) fn tools() -> Arc<ToolSet> {
         tool(control("assistant"), |call, _| now(ToolReply::Delegate(assist(call)))),
     ];
     Arc::new(ToolSet::new(all).unwrap())
+}
+
+/// What the tools that write to many are priced by.
+fn by_recipient() -> PricedUnits {
+    let [name, list, limit] = ["recipient", "to", "limit"].map(str::to_owned);
+    PricedUnits { name, list, limit, default_limit: 10, max: 1000 }
 }
 
 fn explore(call: &Authorized, forked: bool) -> SubagentTask {

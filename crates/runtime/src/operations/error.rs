@@ -238,12 +238,14 @@ impl OperationError {
                 | Self::NotPlatform
                 | Self::OwnersSetting(_)
                 | Self::AgentChange(_)
+                | Self::NoRoute(_)
                 | Self::NoOrg(_)
                 | Self::NoMember(_)
                 | Self::NoUser(_)
                 | Self::NoAccountLink(_)
                 | Self::NoContact(_)
                 | Self::NoRecord { .. }
+                | Self::NoOwnTool { .. }
                 | Self::NoAgent(_)
                 | Self::NoLevelProposal(_)
                 | Self::Store(StoreError::NotFound(_))

@@ -6,6 +6,7 @@ use ostler_domain::channel::Channel;
 use ostler_domain::contact::Contact;
 use ostler_domain::id::ContactId;
 use ostler_domain::org::guardrail::{GuardedAction, check};
+use ostler_domain::tool::catalogue::{DEFAULT_BULK_RECIPIENTS, MAX_BULK_RECIPIENTS};
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_engine::tool::ToolReply;
 use schemars::JsonSchema;
@@ -14,8 +15,6 @@ use serde::Deserialize;
 use super::recipients::{Draft, find_contact};
 use crate::turn_tool::{TurnCall, TurnTool, refused, unavailable};
 
-/// The most recipients of one call, at any business layer.
-const MAX_RECIPIENTS: usize = 1000;
 /// How many contacts are read at once.
 const PAGE: u32 = 500;
 
@@ -30,6 +29,10 @@ pub(super) struct Arguments {
     /// Write to every contact with this tag.
     #[serde(default)]
     tag: Option<String>,
+    /// The most contacts that may have the tag; 20 if it is left out. Nothing is sent if there
+    /// are more. Each mail costs, so do not name more than you need.
+    #[serde(default)]
+    limit: Option<u32>,
     subject: String,
     /// The message, in Markdown.
     text: String,
@@ -37,12 +40,12 @@ pub(super) struct Arguments {
 
 impl TurnTool for SendBulkEmail {
     const DESCRIPTION: &'static str = "Send the same e-mail to many contacts of your organization, \
-        each in a mail of its own. Those without an e-mail address are left out.";
+        each in a mail of its own. Those without an e-mail address are left out and cost nothing.";
     type Arguments = Arguments;
 
     async fn run(
         &self,
-        Arguments { to, tag, subject, text }: Arguments,
+        Arguments { to, tag, limit, subject, text }: Arguments,
         call: &TurnCall<'_>,
     ) -> Result<ToolReply, ToolOutcome> {
         let draft = Draft::new(call, Channel::Email, Some(&subject), &text)?;
@@ -61,7 +64,15 @@ impl TurnTool for SendBulkEmail {
             contacts = tagged(call, tag).await?;
         }
         check_count(call, contacts.len())?;
-        let (mut outcome, mut sent) = (ToolOutcome::ok(""), 0_usize);
+        let limit = limit.unwrap_or(DEFAULT_BULK_RECIPIENTS) as usize;
+        if tag.is_some() && contacts.len() > limit {
+            let why = format!(
+                "Nothing was sent: {} contacts have this tag, more than the `limit` of {limit}.",
+                contacts.len()
+            );
+            return Err(refused(&why));
+        }
+        let (mut outcome, mut sent) = (ToolOutcome::ok(""), 0_u32);
         for message in contacts.values().filter_map(|one| draft.message_to(one).ok()) {
             outcome = outcome.with_effect(message.into());
             sent += 1;
@@ -69,12 +80,12 @@ impl TurnTool for SendBulkEmail {
         if sent == 0 {
             return Err(refused("Nothing was sent: none of them has an e-mail address."));
         }
-        let without = contacts.len() - sent;
+        let without = contacts.len() - sent as usize;
         outcome.content = match without {
             0 => format!("{sent} e-mails are on their way."),
             _ => format!("{sent} e-mails are on their way; {without} contacts have no address."),
         };
-        Ok(ToolReply::Done(outcome))
+        Ok(ToolReply::Done(outcome.using(sent)))
     }
 }
 
@@ -83,8 +94,9 @@ fn check_count(call: &TurnCall<'_>, count: usize) -> Result<(), ToolOutcome> {
     let records = u32::try_from(count).unwrap_or(u32::MAX);
     check(&call.agent.position, GuardedAction::Bulk { records })
         .map_err(|why| refused(&format!("Nothing was sent: {why}.")))?;
-    if count > MAX_RECIPIENTS {
-        let why = format!("Nothing was sent: write to at most {MAX_RECIPIENTS} contacts at once.");
+    if records > MAX_BULK_RECIPIENTS {
+        let why =
+            format!("Nothing was sent: write to at most {MAX_BULK_RECIPIENTS} contacts at once.");
         return Err(refused(&why));
     }
     Ok(())
@@ -104,7 +116,7 @@ async fn tagged(
         let is_last = page.len() < PAGE as usize;
         let tagged = page.into_iter().filter(|one| one.contact.tags.contains(&tag));
         found.extend(tagged.map(|one| (one.contact.id, one.contact)));
-        if is_last || found.len() > MAX_RECIPIENTS {
+        if is_last || found.len() > MAX_BULK_RECIPIENTS as usize {
             return Ok(found);
         }
     }

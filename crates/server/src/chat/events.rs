@@ -73,13 +73,19 @@ pub(crate) async fn follow(
     let (signals, deltas) = (server.tails.subscribe(key.org), server.deps.deltas.follow());
     let seen = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
     let seen = seen.or(query.after.as_deref());
-    let from = seen.and_then(parse_cursor).map_or(TranscriptStart::Newest, TranscriptStart::After);
+    let may_move = server.deps.receiver.shares_its_chat(chat.org).await?;
+    let cursor = seen.and_then(parse_cursor);
+    let from = match cursor {
+        Some(cursor) if !may_move || is_in(&server, &key, cursor).await => {
+            TranscriptStart::After(cursor)
+        }
+        _ => TranscriptStart::Newest,
+    };
     let holders = [
         StreamHolder::Visitor(chat.binding, visitor.identifier.clone()),
         StreamHolder::address(client),
         StreamHolder::Org(chat.org),
     ];
-    let may_move = server.deps.receiver.shares_its_chat(chat.org).await?;
     let stream = VisitorStream {
         server: server.clone(),
         may_move,
@@ -99,6 +105,16 @@ pub(crate) async fn follow(
     };
     let revoked = std::future::pending();
     stream::open(&server, holders, revoked, |sink| stream.follow(sink, signals, deltas))
+}
+
+/// Returns whether a cursor is of a conversation, and not of another one that the visitor had
+/// before.
+async fn is_in(server: &Server, key: &ConversationKey, cursor: TranscriptCursor) -> bool {
+    let stored = server.deps.store.org(key.org).session(cursor.session).await;
+    let session = stored.ok().and_then(|one| serde_json::from_str::<Session>(&one.data).ok());
+    session.is_some_and(|one| {
+        (one.binding, one.entry, &one.peer) == (key.binding, key.entry, &key.peer)
+    })
 }
 
 /// Parses an event id: `ses_….12`.
@@ -192,12 +208,14 @@ impl VisitorStream {
     }
 
     /// Returns whether the visitor has another conversation now, because they have signed up
-    /// and reach their own org. While a sign-up is not committed, its answer is still to come.
+    /// and reach their own org, or have switched to another. While a sign-up is not committed,
+    /// its answer is still to come.
     async fn has_moved(&self) -> bool {
         let key = self.chat.conversation_key(&self.server, &self.visitor).await;
-        let Some(session) = self.session.filter(|_| key.is_ok_and(|key| key != self.key)) else {
+        if !key.is_ok_and(|key| key != self.key) {
             return false;
-        };
+        }
+        let Some(session) = self.session else { return true };
         let stored = self.server.deps.store.org(self.key.org).session(session).await;
         let session = stored.ok().and_then(|one| serde_json::from_str::<Session>(&one.data).ok());
         let interview = session.and_then(|session| session.interview);

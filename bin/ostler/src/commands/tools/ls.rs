@@ -73,7 +73,7 @@ pub(super) async fn run(args: &ToolsLsArgs) -> anyhow::Result<()> {
             row.spec.risk.name().into(),
             row.spec.reach.name().into(),
             row.spec.audience.name().into(),
-            row.spec.price.to_string().into(),
+            row.spec.price_text().into(),
             needs(row, org.as_ref()),
         ]
     }));

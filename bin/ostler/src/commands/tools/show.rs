@@ -44,7 +44,7 @@ fn print(tool: &ToolDefinition, output: &OutputArgs) -> anyhow::Result<()> {
         value["arguments"] = schema.clone();
         return crate::commands::print_json(&value);
     }
-    let (risk, reach, price) = (spec.risk.name(), spec.reach.name(), spec.price);
+    let (risk, reach, price) = (spec.risk.name(), spec.reach.name(), spec.price_text());
     anstream::println!("{HEADER}{}{HEADER:#}  {risk}, {reach}, {price}\n", spec.name);
     print_paragraph(description, DIM);
     let required = schema["required"].as_array();

@@ -2,7 +2,6 @@
 //! code, `/exit` from a test or a deep link, and `/org` to switch to another org.
 
 use ostler_channels::inbound::{InboundContent, InboundMessage};
-use ostler_domain::channel::Channel;
 use ostler_domain::contact::SenderProof;
 use ostler_domain::id::OrgId;
 use ostler_domain::org::account_link::{LinkCode, owned_relation};
@@ -14,6 +13,7 @@ use super::identity::channel_account;
 use super::reply::reply;
 use super::{BindingContext, InboundOutcome, InboundReceiver};
 use crate::account_links::redeem;
+use crate::shared_bot::is_shareable;
 
 /// The reply to a text that is no code.
 const NO_CODE: &str = "Send /link and the code that you got. `ostler link create` makes a new one.";
@@ -39,8 +39,7 @@ impl InboundReceiver {
             _ => None,
         };
         let Some(text) = text else { return Ok(None) };
-        reply(context, inbound, &text, self.shared.clock.now()).await;
-        Ok(Some(InboundOutcome::Done))
+        Ok(Some(reply(context, inbound, &text, self.shared.clock.now()).await))
     }
 
     /// Links the sender's account to the user of a code, and returns the reply.
@@ -63,8 +62,8 @@ impl InboundReceiver {
         }
     }
 
-    /// Switches an owner on the platform's bot to one of their orgs, or lists them. Returns
-    /// `None` for everybody else.
+    /// Switches an owner on the platform's bot or web chat to one of their orgs, or lists them.
+    /// Returns `None` for everybody else.
     async fn switch_org(
         &self,
         context: &BindingContext<'_>,
@@ -72,7 +71,7 @@ impl InboundReceiver {
         wanted: &str,
     ) -> Result<Option<String>, StoreError> {
         let is_platform = context.view.org.place == OrgPlace::Platform;
-        if !is_platform || context.bound.binding.channel != Channel::Telegram {
+        if !is_platform || !is_shareable(&context.bound.binding.channel) {
             return Ok(None);
         }
         let Some(account) = self.sender_account(context, inbound).await? else { return Ok(None) };
@@ -96,7 +95,8 @@ impl InboundReceiver {
         inbound: &InboundMessage,
     ) -> Result<Option<String>, StoreError> {
         let sender = &inbound.from.identifier;
-        let stored = entry_point::load(context, sender).await?.unwrap_or_default();
+        let stored = entry_point::load(context.store, context.bound.binding.id, sender).await?;
+        let stored = stored.unwrap_or_default();
         let left = match stored.exit.filter(|(message, _)| *message == inbound.id) {
             Some((_, left)) => left,
             None if stored.testing => {
@@ -134,8 +134,8 @@ impl InboundReceiver {
         Ok(orgs)
     }
 
-    /// Returns the org that an owner talks to on the platform's bot: the one they switched
-    /// to, else their first top-level org, else their first org.
+    /// Returns the org that an owner talks to on the platform's bot or web chat: the one they
+    /// switched to, else their first top-level org, else their first org.
     pub(super) async fn home_org(
         &self,
         account: &UserAccount,

@@ -5,11 +5,11 @@ use ostler_channels::inbound::{InboundContent, InboundMessage};
 use ostler_domain::contact::SenderProof;
 use ostler_domain::hierarchy::chat::{BotOwner, ChatFacts, reached_org, resolve};
 use ostler_domain::hierarchy::deep_link::DeepLinkRefused;
-use ostler_domain::id::{AgentId, OrgId, RecordId};
+use ostler_domain::id::{AgentId, BindingId, OrgId, RecordId};
 use ostler_domain::org::account_link::owned_relation;
 use ostler_domain::org::{OrgPlace, Relation};
 use ostler_domain::session::key::{ConversationEntry, EntryPath, conversation_entry};
-use ostler_store::{StoreError, UserAccount};
+use ostler_store::{OrgStore, StoreError, UserAccount};
 use serde::{Deserialize, Serialize};
 
 use super::{BindingContext, InboundReceiver};
@@ -45,7 +45,7 @@ pub(super) struct StoredEntryPoint {
     pub(super) testing: bool,
     #[serde(default)]
     pub(super) agent: Option<AgentId>,
-    /// The org that was entered on the platform's bot.
+    /// The org that was entered on the platform's bot or web chat.
     #[serde(default)]
     pub(super) org: Option<OrgId>,
     /// The deep link, which ends when it is revoked.
@@ -142,7 +142,7 @@ impl InboundReceiver {
         opened: Option<OpenedLink>,
     ) -> Result<(StoredEntryPoint, bool), StoreError> {
         let sender = &inbound.from.identifier;
-        let stored = load(context, sender).await?;
+        let stored = load(context.store, context.bound.binding.id, sender).await?;
         let known = stored.is_some();
         if let Some(link) = opened {
             let OpenedLink { org, id, agent } = link;
@@ -185,16 +185,17 @@ fn parse_name(view: &OrgView, payload: &str) -> Option<OpenedLink> {
     is_org.then(|| link(None))
 }
 
-fn record_id(context: &BindingContext<'_>, sender: &str) -> RecordId {
-    derived(RecordId::from_u128, context.bound.binding.id.as_u128(), &format!("{KIND} {sender}"))
+fn record_id(binding: BindingId, sender: &str) -> RecordId {
+    derived(RecordId::from_u128, binding.as_u128(), &format!("{KIND} {sender}"))
 }
 
 /// Returns how the sender entered last, if they ever did by a link or a switch.
 pub(super) async fn load(
-    context: &BindingContext<'_>,
+    store: OrgStore<'_>,
+    binding: BindingId,
     sender: &str,
 ) -> Result<Option<StoredEntryPoint>, StoreError> {
-    match context.store.record(KIND, record_id(context, sender)).await {
+    match store.record(KIND, record_id(binding, sender)).await {
         Ok(found) => Ok(Some(decode("entry point", &found.data).unwrap_or_default())),
         Err(StoreError::NotFound(_)) => Ok(None),
         Err(other) => Err(other),
@@ -207,7 +208,7 @@ pub(super) async fn save(
     sender: &str,
     entry: &StoredEntryPoint,
 ) -> Result<(), StoreError> {
-    let (id, data) = (record_id(context, sender), encode(entry));
+    let (id, data) = (record_id(context.bound.binding.id, sender), encode(entry));
     let stored = match context.store.record(KIND, id).await {
         Ok(found) => context.store.update_record(KIND, &found, data).await,
         Err(StoreError::NotFound(_)) => context.store.create_record(KIND, id, data).await,

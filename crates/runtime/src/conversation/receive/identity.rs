@@ -11,14 +11,15 @@ use ostler_domain::org::{OrgPlace, Relation};
 use ostler_domain::session::key::{ConversationKey, EntryPath, Peer, conversation_entry};
 use ostler_store::{OrgBinding, OrgStore, StoreError, UserAccount};
 
-use super::{BindingContext, InboundReceiver};
+use super::{BindingContext, InboundReceiver, entry_point};
 use crate::account_links::linked_user;
 use crate::org_view::OrgView;
 use crate::shared_bot::shared_binding;
 
 impl InboundReceiver {
     /// Returns the conversation of a visitor of a web chat, whose token proves the address. On
-    /// the platform's web chat it may be one with another org, which the visitor owns.
+    /// the platform's web chat it may be one with another org that the visitor owns: the one
+    /// they switched to, else their own.
     pub async fn visitor_conversation(
         &self,
         org: OrgId,
@@ -32,7 +33,8 @@ impl InboundReceiver {
         let peer = Peer::Person(visitor.to_owned());
         if let Some(account) = &account
             && view.org.place == OrgPlace::Platform
-            && let Some(home) = self.home_org(account, None).await?
+            && let stored = entry_point::load(self.store().org(org), binding, visitor).await?
+            && let Some(home) = self.home_org(account, stored.and_then(|one| one.org)).await?
             && let Some(shared) =
                 shared_binding(self.store().org(home), &*self.view(home).await?, &bound.binding)
                     .await?

@@ -63,6 +63,9 @@ pub enum InboundOutcome {
     Accepted(AcceptOutcome),
     /// It was a request of the org's people, which was done or refused with a reply.
     Done,
+    /// It was a request that this text answers. It was not sent, because the channel is a web
+    /// chat, whose page shows the answer to its own request.
+    Replied(String),
     /// It needs no answer, for this reason.
     Ignored(String),
 }
@@ -225,8 +228,8 @@ impl InboundReceiver {
         let entry_point = match self.entry_point(context, &inbound).await? {
             Ok(entry_point) => entry_point,
             Err(refused) => {
-                reply(context, &inbound, &refused.to_string(), self.shared.clock.now()).await;
-                return Ok(InboundOutcome::Done);
+                let now = self.shared.clock.now();
+                return Ok(reply(context, &inbound, &refused.to_string(), now).await);
             }
         };
         let id = inbound.id.clone();
@@ -248,8 +251,7 @@ impl InboundReceiver {
         let (store, view) = (self.store().org(org), self.view(org).await?);
         let Some(bound) = shared_binding(store, &view, &context.bound.binding).await? else {
             let text = format!("Nobody at {} can answer yet.", view.org.name);
-            reply(context, &inbound, &text, self.shared.clock.now()).await;
-            return Ok(InboundOutcome::Done);
+            return Ok(reply(context, &inbound, &text, self.shared.clock.now()).await);
         };
         let binding = bound.binding.id;
         let connection = context.connection;

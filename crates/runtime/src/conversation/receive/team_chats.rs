@@ -161,7 +161,7 @@ impl InboundReceiver {
         let action =
             if resumes { TeamAction::Resume } else { TeamAction::SendMessage(parts.to_vec()) };
         if let Err(why) = self.request(context, inbound, chat, session, action).await? {
-            reply(context, inbound, &why, self.shared.clock.now()).await;
+            return Ok(Some(reply(context, inbound, &why, self.shared.clock.now()).await));
         }
         Ok(Some(InboundOutcome::Done))
     }

@@ -227,7 +227,7 @@ impl Explanation {
                 spec.name,
                 spec.risk.name(),
                 spec.reach.name(),
-                spec.price
+                spec.price_text()
             );
             let removed_at = match &tool.state {
                 ToolState::Removed { stage, .. } => Some(*stage),
