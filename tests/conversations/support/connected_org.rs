@@ -112,12 +112,13 @@ pub(crate) struct ConnectedOrg {
     pub(crate) channels: Channels,
 }
 
-/// Returns options with short waits.
+/// Returns options with short waits, without holding messages before they are dead letters.
 pub(crate) fn delivery_options() -> DeliveryOptions {
     let wait = Duration::from_millis(1);
     let retries = RetryPolicy { initial_wait: wait, max_wait: wait, ..RetryPolicy::DEAD_LETTER };
     DeliveryOptions {
         claim_timeout: Duration::from_secs(30),
+        max_hold: Duration::ZERO,
         dead_letter_retries: retries,
         ..DeliveryOptions::default()
     }
