@@ -41,6 +41,7 @@ mod protected_agents;
 #[path = "../../crates/channels/tests/channels/real_servers.rs"]
 mod real_servers;
 mod receive;
+mod receiver_outage;
 mod recovery;
 mod scope;
 mod sessions;

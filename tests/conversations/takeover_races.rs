@@ -6,9 +6,13 @@ use std::time::Duration;
 
 use ostler_domain::agent::limits::AgentLimits;
 use ostler_domain::agent::subtype::Subtype;
+use ostler_domain::id::UserId;
 use ostler_domain::money::Usd;
 use ostler_domain::session::key::Peer;
 use ostler_domain::session::status::SessionStatus;
+use ostler_runtime::conversation::receive::team_chats::{
+    Colleague, TeamRequest, TeamRequestHandler,
+};
 use ostler_runtime::operations::Actor;
 use ostler_runtime::records::outgoing::OutgoingMessage;
 use ostler_store::{OutboxDelivery, Store};
@@ -141,7 +145,47 @@ async fn z08_a_takeover_withdraws_waiting_messages_and_returns_those_in_flight()
     let operations = scenario.operations();
     let taken = operations.as_actor(Actor::Terminal, ORG).take_over(id).await.unwrap();
     assert_eq!(taken.in_flight, [flying.id]);
+    assert_eq!(taken.still_sending, [flying.id]);
     assert_eq!(taken.withdrawn, 1);
     scenario.org().record_delivery(&flying, OutboxDelivery::Sent).await.unwrap();
     assert!(scenario.deliver().await.is_empty());
+}
+
+/// Z08: a takeover is answered when the send that was under way has ended.
+#[tokio::test]
+async fn z08_a_takeover_waits_for_a_send_under_way() {
+    let scenario = Scenario::new(SLOW).await;
+    scenario.say("rosa", "hello").await;
+    let id = scenario.session("rosa").await.id;
+    scenario.write("rosa", "first").await;
+    scenario.work().await;
+    let flying = claim_send(&scenario.store, Duration::from_secs(10)).await.unwrap();
+    let operations = scenario.operations();
+    let as_actor = operations.as_actor(Actor::Terminal, ORG);
+    let taking = as_actor.take_over(id);
+    let reporting = async {
+        while scenario.session("rosa").await.status != SessionStatus::HandedOff {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        scenario.org().record_delivery(&flying, OutboxDelivery::Sent).await.unwrap();
+    };
+    let (taken, ()) = futures_util::future::join(taking, reporting).await;
+    let taken = taken.unwrap();
+    assert_eq!(taken.in_flight, [flying.id]);
+    assert!(taken.still_sending.is_empty());
+}
+
+/// Z08: who takes over from a team chat is told of a reply that was being sent already.
+#[tokio::test]
+async fn z08_a_takeover_from_a_chat_names_a_send_under_way() {
+    let scenario = Scenario::new(SLOW).await;
+    scenario.say("rosa", "hello").await;
+    let session = scenario.session("rosa").await.id;
+    scenario.write("rosa", "first").await;
+    scenario.work().await;
+    claim_send(&scenario.store, Duration::from_secs(10)).await.unwrap();
+    let by = Colleague { user: UserId::from_u128(7), name: None };
+    let request = TeamRequest { org: ORG, session, by, idempotency_key: "press-1".into() };
+    let result = TeamRequestHandler::take_over(&scenario.operations(), &request).await.unwrap();
+    assert_eq!(result.in_flight, 1);
 }

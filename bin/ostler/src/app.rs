@@ -78,7 +78,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 /// How long recording a delivery may take after the timeout of the provider.
 const RECORD_MARGIN: Duration = Duration::from_secs(5);
 /// How many messages are sent at the same time.
-const CONCURRENT_SENDS: usize = 128;
+const CONCURRENT_SENDS: usize = 256;
 /// How many workflows run at the same time.
 const CONCURRENT_WORKFLOWS: usize = 16;
 

@@ -156,6 +156,10 @@ pub struct TakeoverResult {
     pub withdrawn: u64,
     /// Agent replies that were already being sent at that moment.
     pub in_flight: Vec<OutboxId>,
+    /// Those of `in_flight` whose sending had not ended when this was answered, two seconds
+    /// later at most.
+    #[serde(default)]
+    pub still_sending: Vec<OutboxId>,
 }
 
 /// Body of `POST sessions/ID/messages`: sent to the customer verbatim.

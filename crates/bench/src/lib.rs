@@ -6,6 +6,7 @@
 mod apply;
 mod bus;
 mod harness;
+mod http;
 mod memory;
 mod path;
 mod pipeline;
@@ -57,6 +58,8 @@ pub enum Suite {
     Pipeline,
     /// Messages of customers from the webhook to the reply at the gateway.
     Path,
+    /// Requests to the HTTP server.
+    Http,
     /// Whole turns of interactive harnesses.
     Harness,
     /// The memory of long threads.
@@ -125,6 +128,7 @@ pub async fn run(
         Suite::Bus => ("bus", bus::run(options, progress).await?),
         Suite::Pipeline => ("pipeline", pipeline::run(options, progress).await?),
         Suite::Path => ("path", path::run(options, progress).await?),
+        Suite::Http => ("http", http::run(options, progress).await?),
         Suite::Harness => ("harness", harness::run(options, progress).await?),
         Suite::Memory => ("memory", memory::run(options, progress).await?),
         Suite::Apply => ("apply", apply::run(options, progress).await?),

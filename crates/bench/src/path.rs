@@ -2,9 +2,9 @@
 //! real HTTP, with an instant model. Everything runs in this process: the senders, the server
 //! with its workers on SQLite, and the gateways that take the replies.
 
-mod gateway;
-mod http;
-mod installation;
+pub(crate) mod gateway;
+pub(crate) mod http;
+pub(crate) mod installation;
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::report::{Measurement, cpu_time};
 use crate::{BenchError, Options};
 use gateway::GatewayMode;
-use installation::{Installation, PathOrg};
+use installation::{Installation, PathOrg, Work};
 
 /// Customers who wait for a reply at the same time.
 const CUSTOMERS: [usize; 3] = [1, 64, 256];
@@ -53,7 +53,7 @@ pub(crate) async fn run(
     for customers in CUSTOMERS {
         let name = format!("path.sqlite.{customers}");
         progress(&name);
-        let installation = Installation::start(GatewayMode::Answering).await?;
+        let installation = Installation::start(GatewayMode::Answering, Work::Answered).await?;
         installation.orgs[0].exchange("warm").await?;
         let before = installation.database_bytes().await?;
         let measured = exchanges(name, &installation.orgs[0], customers, share).await?;
@@ -115,7 +115,7 @@ async fn beside(
         Neighbour::Hanging => GatewayMode::Hanging,
         Neighbour::Quiet | Neighbour::Flooding => GatewayMode::Answering,
     };
-    let installation = Installation::start(mode).await?;
+    let installation = Installation::start(mode, Work::Answered).await?;
     let [org, other] = &installation.orgs;
     org.exchange("warm").await?;
     let mut senders = JoinSet::new();

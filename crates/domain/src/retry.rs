@@ -58,6 +58,16 @@ impl RetryPolicy {
         }
     }
 
+    /// Returns the policy for a message whose first attempts on a channel have failed. It has
+    /// no last attempt: the time decides. Mail servers that defer unknown senders want
+    /// longer waits.
+    pub const fn held_on_channel(channel: &Channel) -> Self {
+        match channel {
+            Channel::Email => Self::new(u32::MAX, 15_000, 2, 60_000, 0),
+            _ => Self::new(u32::MAX, 2000, 2, 5000, 0),
+        }
+    }
+
     /// Returns the wait after a failed attempt (the first is 1), or `None` when no attempt
     /// is left. `random_permille` is a random number from 0 to 1000 that the caller provides.
     pub fn wait_after(

@@ -18,6 +18,8 @@ use crate::error::{ApiError, Result};
 
 /// Limit of operators' bodies: a document and room around it.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
+/// The size up to which JSON is parsed at once: less than a millisecond of work.
+const MAX_INLINE_BYTES: usize = 64 * 1024;
 /// How many larger bodies are read and handled at the same time.
 const MAX_LARGE_BODIES: usize = 4;
 /// How long a large body waits for its turn.
@@ -79,17 +81,26 @@ impl LargeBodies {
 /// A JSON body. An empty body is read as `null`.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self> {
         let body = read(request.into_body(), MAX_BYTES).await?;
         let body = if body.is_empty() { Bytes::from_static(b"null") } else { body };
-        let read = serde_json::from_slice(&body);
+        let read = parse(body).await.map_err(|error| error.to_string());
         read.map(Self).map_err(|error| {
             ApiError::new(ProblemCode::BadRequest, format!("the body is not valid: {error}"))
         })
     }
+}
+
+/// Parses JSON: a large text on a thread of its own, so that it delays nobody else.
+async fn parse<T: DeserializeOwned + Send + 'static>(body: Bytes) -> serde_json::Result<T> {
+    if body.len() <= MAX_INLINE_BYTES {
+        return serde_json::from_slice(&body);
+    }
+    let parsed = tokio::task::spawn_blocking(move || serde_json::from_slice(&body)).await;
+    parsed.unwrap_or_else(|error| Err(serde::de::Error::custom(error)))
 }
 
 /// Query parameters.

@@ -60,6 +60,10 @@ impl IntoResponse for ApiError {
             ProblemCode::TooMany | ProblemCode::Unavailable => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(self.1));
             }
+            // The rest of the body is not read, so the connection cannot be used again.
+            ProblemCode::TooLarge => {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
             _ => {}
         }
         response

@@ -86,11 +86,11 @@ async fn accept(
     body: Body,
 ) -> Result<Json<WebhookResponse>> {
     let receiver = &server.deps.receiver;
-    let org = receiver.check_headers(binding, headers).await?;
+    let webhook = receiver.check_headers(binding, headers).await?;
     let now = server.deps.clock.now();
     server.rates.take(RateKey::Binding(binding), now)?;
-    server.rates.take(RateKey::Org(org), now)?;
+    server.rates.take(RateKey::Org(webhook.org()), now)?;
     let body = server.bodies.read(body, MAX_BODY_BYTES).await?;
-    let taken = receiver.receive_webhook(binding, headers, body.bytes).await?;
+    let taken = webhook.receive(headers, body.bytes).await?;
     Ok(Json(taken.into()))
 }

@@ -94,6 +94,7 @@ pub use delivery::outbox::{
     DeliveryFollowUp, OutboxDelivery, OutboxEntry, OutboxState, SendPolicy, SendProgress,
     WithdrawnMessages,
 };
+pub use delivery::send_pauses::SendBinding;
 pub use delivery::send_state::{SendPermit, TeamMessage};
 pub use error::{Result, StoreError};
 pub use events::{EventCursor, EventLimits, InvalidEventCursor, StoredEvent};

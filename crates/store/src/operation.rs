@@ -34,6 +34,24 @@ impl Store {
         self.backend.run(Scope::All, Access::Write, Box::new(run))
     }
 
+    /// Reads the rows of all orgs, which every message reads; see [`Access::ReadHot`].
+    pub(crate) fn read_all_orgs_hot<T, F>(&self, run: F) -> StoreFuture<T>
+    where
+        T: Send + 'static,
+        F: Fn(&Tx) -> Result<T> + Send + 'static,
+    {
+        self.backend.run(Scope::All, Access::ReadHot, Box::new(run))
+    }
+
+    /// Leases rows of all orgs; see [`Access::Lease`].
+    pub(crate) fn lease_all_orgs<T, F>(&self, run: F) -> StoreFuture<T>
+    where
+        T: Send + 'static,
+        F: Fn(&Tx) -> Result<T> + Send + 'static,
+    {
+        self.backend.run(Scope::All, Access::Lease, Box::new(run))
+    }
+
     /// Changes rows of an org and of others: one that pays for it, or those that it shares a
     /// record with.
     pub(crate) fn write_with_others<T, F>(

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ostler_domain::audit::{AuditActor, REFUSALS_PER_SOURCE, REFUSED};
+use ostler_domain::audit::{AuditActor, REFUSALS_PER_SOURCE, REFUSALS_UNLISTED, REFUSED};
 use ostler_domain::channel::Channel;
 use ostler_domain::contact::{Contact, ContactDetails};
 use ostler_domain::id::{
@@ -26,23 +26,23 @@ use serde_json::{Value, json};
 use super::{Online, key};
 use crate::support::{ECHO, ORG, Scenario, is_whole_campaign, on_every_database, org, sampled};
 
-const AGENCY: OrgId = OrgId::from_u128(0xa6e);
-const CLIENT: OrgId = OrgId::from_u128(0xc1);
-const SIBLING: OrgId = OrgId::from_u128(0xc2);
+pub(super) const AGENCY: OrgId = OrgId::from_u128(0xa6e);
+pub(super) const CLIENT: OrgId = OrgId::from_u128(0xc1);
+pub(super) const SIBLING: OrgId = OrgId::from_u128(0xc2);
 /// The most requests of a campaign that a busy database leaves unanswered.
 const MAX_UNANSWERED: usize = 100;
-const ROLES: [Role; 4] = [Role::Viewer, Role::Operator, Role::Admin, Role::Owner];
+pub(super) const ROLES: [Role; 4] = [Role::Viewer, Role::Operator, Role::Admin, Role::Owner];
 
 /// A request with the record that it is about, if any, as `{…}`.
-struct Route {
-    method: String,
-    path: String,
-    body: Value,
-    permission: OrgPermission,
+pub(super) struct Route {
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) body: Value,
+    pub(super) permission: OrgPermission,
 }
 
 /// Returns every request below `/v1/orgs/{org}`, from the document of the API.
-fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route> {
     let mut routes = Vec::new();
     for entry in super::authorization::entries() {
         let Some(path) = entry.path.strip_prefix("/v1/orgs/{org}") else { continue };
@@ -83,7 +83,7 @@ async fn a26_no_field_over_http_is_called_layer_alone() {
 }
 
 /// The records of an org by the name of their parameter.
-type Records = BTreeMap<&'static str, String>;
+pub(super) type Records = BTreeMap<&'static str, String>;
 
 /// Gives an org a member and a contact, and returns their ids.
 async fn add_people(online: &Online, store: &OrgStore<'_>, number: u128) -> (UserId, ContactId) {
@@ -106,7 +106,7 @@ async fn add_people(online: &Online, store: &OrgStore<'_>, number: u128) -> (Use
 }
 
 /// Gives an org a conversation, people, a document and a thread, and returns their ids.
-async fn populate(online: &Online, id: OrgId, number: u128) -> Records {
+pub(super) async fn populate(online: &Online, id: OrgId, number: u128) -> Records {
     let store = online.scenario.store.org(id);
     let (agent, binding) = (AgentId::from_u128(number), BindingId::from_u128(number));
     testkit::save_agent(&store, testkit::agent(id, agent, "mia")).await;
@@ -199,10 +199,11 @@ fn secret(key: u128) -> String {
 }
 
 /// Returns what an org has done and holds, without refusals.
-async fn state(store: &Store, org: OrgId) -> String {
+pub(super) async fn state(store: &Store, org: OrgId) -> String {
     let store = store.org(org);
     let audit = store.audit_entries(None, None, 10_000).await.unwrap();
-    let audit = audit.iter().filter(|entry| entry.entry.action != REFUSED);
+    let is_refusal = |action: &str| action == REFUSED || action == REFUSALS_UNLISTED;
+    let audit = audit.iter().filter(|entry| !is_refusal(&entry.entry.action));
     let audit: Vec<_> = audit.map(|entry| (&entry.entry.action, &entry.entry.subject)).collect();
     let sessions = store.sessions(SessionFilter::All, None, 10).await.unwrap();
     let sessions: Vec<&str> = sessions.iter().map(|session| session.data.as_str()).collect();

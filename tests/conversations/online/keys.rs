@@ -81,7 +81,9 @@ async fn a_body_that_is_too_large_or_malformed_is_refused() {
         request.bearer_auth(ADMIN).body(body).send()
     };
     let large = json!({"title": "t", "body": "x".repeat(1024 * 1024)}).to_string();
-    assert_eq!(problem(post(large).await.unwrap()).await, (413, "too_large".into()));
+    let refused = post(large).await.unwrap();
+    assert_eq!(refused.headers()["connection"], "close", "the rest of the body is not read");
+    assert_eq!(problem(refused).await, (413, "too_large".into()));
     let bad = problem(post("{".into()).await.unwrap()).await;
     assert_eq!(bad, (400, "bad_request".into()));
     let token = online.visitor().await;

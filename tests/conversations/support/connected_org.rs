@@ -17,7 +17,7 @@ use ostler_domain::retry::RetryPolicy;
 use ostler_domain::secret::SecretRef;
 use ostler_domain::session::key::Peer;
 use ostler_runtime::conversation::receive::team_chats::{
-    TeamRequest, TeamRequestError, TeamRequestFuture, TeamRequestHandler,
+    TeamRequest, TeamRequestError, TeamRequestFuture, TeamRequestHandler, TeamRequestResult,
 };
 use ostler_runtime::conversation::receive::{InboundError, InboundOutcome, InboundReceiver};
 use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
@@ -64,7 +64,7 @@ impl TeamRequestLog {
     fn record<'a>(&'a self, request: &'a TeamRequest, what: &str) -> TeamRequestFuture<'a> {
         let done = match self.refusal.lock().unwrap().clone() {
             Some(why) => Err(TeamRequestError::Refused(why)),
-            None => Ok(()),
+            None => Ok(TeamRequestResult::default()),
         };
         if done.is_ok() && self.seen.lock().unwrap().insert(request.idempotency_key.clone()) {
             let name = request.by.name.as_deref().unwrap_or("somebody");
@@ -112,12 +112,13 @@ pub(crate) struct ConnectedOrg {
     pub(crate) channels: Channels,
 }
 
-/// Returns options with short waits.
+/// Returns options with short waits, without holding messages before they are dead letters.
 pub(crate) fn delivery_options() -> DeliveryOptions {
     let wait = Duration::from_millis(1);
     let retries = RetryPolicy { initial_wait: wait, max_wait: wait, ..RetryPolicy::DEAD_LETTER };
     DeliveryOptions {
         claim_timeout: Duration::from_secs(30),
+        max_hold: Duration::ZERO,
         dead_letter_retries: retries,
         ..DeliveryOptions::default()
     }

@@ -24,6 +24,7 @@ Examples:
   ostler bench turn
   ostler bench pipeline --seconds 20
   ostler bench path
+  ostler bench http
   ostler bench harness
   ostler bench memory
   ostler bench memory --model http://localhost:11434/v1 --model-name llama3
@@ -69,6 +70,8 @@ enum SuiteArg {
     /// Messages from the webhook to the reply at the gateway over HTTP, also beside an org whose
     /// gateway hangs or whose customers flood
     Path,
+    /// Requests to the server: accepted messages, lists of conversations, 1,000 event streams
+    Http,
     /// Turns of interactive harnesses, their start and their memory
     Harness,
     /// Memory of long threads: what is found, length of the prompt; with --model, what it observes
@@ -92,6 +95,7 @@ pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
         SuiteArg::Turn => ostler_bench::Suite::Turn,
         SuiteArg::Pipeline => ostler_bench::Suite::Pipeline,
         SuiteArg::Path => ostler_bench::Suite::Path,
+        SuiteArg::Http => ostler_bench::Suite::Http,
         SuiteArg::Harness => ostler_bench::Suite::Harness,
         SuiteArg::Memory => ostler_bench::Suite::Memory,
         SuiteArg::Apply => ostler_bench::Suite::Apply,

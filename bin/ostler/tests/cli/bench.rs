@@ -54,6 +54,17 @@ fn the_path_suite_measures_each_case() {
 }
 
 #[test]
+fn the_http_suite_measures_beside_bare_routes() {
+    let report = report("http");
+    assert_eq!(names(&report), ["http.accept", "http.list_sessions", "http.streams.1000"]);
+    let results = report["results"].as_array().expect("a list of results");
+    for result in &results[..2] {
+        assert!(result["ratio"].as_f64().expect("a ratio to the bare route") > 0.0, "{result}");
+    }
+    assert!(results[2]["value"].as_f64().expect("streams") > 0.0, "{}", results[2]);
+}
+
+#[test]
 fn the_store_suite_reports_its_names_and_limits() {
     let report = report("store");
     assert_eq!(

@@ -303,7 +303,7 @@ async fn o20_doctor_reports_a_bot_that_receives_nothing() {
     drop(store);
     let doctor = ostler(&["doctor", "--home", shop.home()]);
     let doctor = String::from_utf8_lossy(&doctor.stdout).into_owned();
-    assert!(doctor.contains("bot of nordlicht: no messages are received since"), "{doctor}");
+    assert!(doctor.contains("bot of nordlicht: failing since"), "{doctor}");
     assert!(doctor.contains("401 Unauthorized"), "{doctor}");
 }
 

@@ -13,7 +13,7 @@ use crate::BenchError;
 
 /// What a gateway does with replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GatewayMode {
+pub(crate) enum GatewayMode {
     Answering,
     /// It reads and never answers.
     Hanging,
@@ -23,8 +23,8 @@ type Waiting = Arc<Mutex<HashMap<String, oneshot::Sender<()>>>>;
 
 /// A running gateway. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct Gateway {
-    pub(super) url: String,
+pub(crate) struct Gateway {
+    pub(crate) url: String,
     waiting: Waiting,
 }
 
@@ -38,7 +38,7 @@ const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
 
 impl Gateway {
-    pub(super) async fn start(mode: GatewayMode) -> Result<Self, BenchError> {
+    pub(crate) async fn start(mode: GatewayMode) -> Result<Self, BenchError> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}/", listener.local_addr()?);
         let waiting = Waiting::default();
@@ -56,7 +56,7 @@ impl Gateway {
     }
 
     /// Returns what resolves when the next reply to this customer arrives.
-    pub(super) fn next_reply(&self, who: &str) -> oneshot::Receiver<()> {
+    pub(crate) fn next_reply(&self, who: &str) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.insert(who.to_owned(), sender);

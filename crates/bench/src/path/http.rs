@@ -5,20 +5,20 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use crate::BenchError;
 
 /// A message: its first line and its body.
-pub(super) struct HttpMessage {
-    pub(super) first_line: String,
-    pub(super) body: Vec<u8>,
+pub(crate) struct HttpMessage {
+    pub(crate) first_line: String,
+    pub(crate) body: Vec<u8>,
 }
 
 /// Reads messages from a connection that stays open.
 #[derive(Default)]
-pub(super) struct MessageReader {
+pub(crate) struct MessageReader {
     buffer: Vec<u8>,
 }
 
 impl MessageReader {
     /// Reads the next message; `None` if the connection has ended.
-    pub(super) async fn next(
+    pub(crate) async fn next(
         &mut self,
         socket: &mut (impl AsyncRead + Unpin),
     ) -> Result<Option<HttpMessage>, BenchError> {

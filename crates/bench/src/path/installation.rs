@@ -37,14 +37,24 @@ use crate::turn::setup::Task;
 const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 /// As many as `ostler serve` has by default.
 const WORKERS: usize = 16;
-const SENDS: usize = 128;
+const SENDS: usize = 256;
 /// How long a reply may take.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
+/// What is done with accepted messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Workers answer them, and the answers are delivered.
+    Answered,
+    /// They stay in the inbox.
+    Kept,
+}
+
 /// A running server.
-pub(super) struct Installation {
-    pub(super) orgs: [PathOrg; 2],
-    store: Store,
+pub(crate) struct Installation {
+    pub(crate) orgs: [PathOrg; 2],
+    pub(crate) address: String,
+    pub(crate) store: Store,
     file: PathBuf,
     stop: watch::Sender<bool>,
     running: JoinSet<()>,
@@ -53,22 +63,23 @@ pub(super) struct Installation {
 
 /// An org with its binding. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct PathOrg {
+pub(crate) struct PathOrg {
+    pub(crate) id: OrgId,
     address: String,
     binding: BindingId,
     gateway: Gateway,
     keys: SigningKeys,
 }
 
-/// The connection of a customer's gateway to the server.
-pub(super) struct SenderConnection {
-    socket: TcpStream,
-    reader: MessageReader,
+/// The connection of a client to the server.
+pub(crate) struct SenderConnection {
+    pub(crate) socket: TcpStream,
+    pub(crate) reader: MessageReader,
 }
 
 impl Installation {
     /// Starts a server. The gateway of the second org behaves like `other`.
-    pub(super) async fn start(other: GatewayMode) -> Result<Self, BenchError> {
+    pub(crate) async fn start(other: GatewayMode, work: Work) -> Result<Self, BenchError> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("bench.db");
         let store = Store::connect(&format!("sqlite:{}", file.display()))?;
@@ -112,29 +123,36 @@ impl Installation {
             host: ConfigHost(Arc::new(NoChannels)),
             public_url: None,
         })?
-        .with_limits(ServerLimits { rates: RateRules::UNLIMITED, ..ServerLimits::default() });
+        .with_limits(ServerLimits {
+            rates: RateRules::UNLIMITED,
+            streams_per_address: usize::MAX,
+            connections_per_address: usize::MAX,
+            ..ServerLimits::default()
+        });
         let (stop, stopped) = watch::channel(false);
         let mut running = JoinSet::new();
-        let until = stopped.clone();
-        running.spawn(async move { worker.run(WORKERS, until).await });
-        let until = stopped.clone();
-        running.spawn(async move { delivery.run(SENDS, until).await });
+        if work == Work::Answered {
+            let until = stopped.clone();
+            running.spawn(async move { worker.run(WORKERS, until).await });
+            let until = stopped.clone();
+            running.spawn(async move { delivery.run(SENDS, until).await });
+        }
         let mut until = stopped;
         running.spawn(async move {
             server.serve(listener, async { drop(until.wait_for(|stop| *stop).await) }).await;
         });
         let orgs = orgs.try_into().map_err(|_| BenchError::NoReply)?;
-        Ok(Self { orgs, store, file, stop, running, _folder: folder })
+        Ok(Self { orgs, address, store, file, stop, running, _folder: folder })
     }
 
     /// Returns the size of the database file with everything that was written.
-    pub(super) async fn database_bytes(&self) -> Result<u64, BenchError> {
+    pub(crate) async fn database_bytes(&self) -> Result<u64, BenchError> {
         self.store.empty_log().await?;
         Ok(std::fs::metadata(&self.file)?.len())
     }
 
     /// Ends the server, and work in progress with it.
-    pub(super) async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         self.stop.send_replace(true);
         self.running.shutdown().await;
     }
@@ -157,24 +175,22 @@ async fn connect_org(
     };
     create_org(store, org, agent, bound).await?;
     let keys = SigningKeys::parse(&ChannelSecret::new(KEY)).ok_or(BenchError::NoReply)?;
-    Ok(PathOrg { address: address.to_owned(), binding: id, gateway, keys })
+    Ok(PathOrg { id: org, address: address.to_owned(), binding: id, gateway, keys })
 }
 
 impl PathOrg {
-    pub(super) async fn connect(&self) -> Result<SenderConnection, BenchError> {
-        let socket = TcpStream::connect(&self.address).await?;
-        socket.set_nodelay(true)?;
-        Ok(SenderConnection { socket, reader: MessageReader::default() })
+    pub(crate) async fn connect(&self) -> Result<SenderConnection, BenchError> {
+        SenderConnection::open(&self.address).await
     }
 
     /// Sends a message on a connection of its own and waits for the reply.
-    pub(super) async fn exchange(&self, who: &str) -> Result<(), BenchError> {
+    pub(crate) async fn exchange(&self, who: &str) -> Result<(), BenchError> {
         let mut sender = self.connect().await?;
         self.exchange_on(&mut sender, who).await
     }
 
     /// Sends a message and waits until the gateway has the reply.
-    pub(super) async fn exchange_on(
+    pub(crate) async fn exchange_on(
         &self,
         sender: &mut SenderConnection,
         who: &str,
@@ -188,11 +204,16 @@ impl PathOrg {
     }
 
     /// Sends a message and waits until it is accepted.
-    pub(super) async fn post(
+    pub(crate) async fn post(
         &self,
         sender: &mut SenderConnection,
         who: &str,
     ) -> Result<(), BenchError> {
+        sender.exchange(&self.message(who)).await.map(drop)
+    }
+
+    /// Returns a signed request with a new message.
+    pub(crate) fn message(&self, who: &str) -> String {
         let text = Task::Plain.name();
         let body = json!({"type": "message", "from": {"id": who}, "text": text}).to_string();
         let signed = self.keys.sign(&next().to_string(), Clock::system().now(), body.as_bytes());
@@ -206,12 +227,25 @@ impl PathOrg {
         }
         request.push_str("\r\n");
         request.push_str(&body);
-        sender.socket.write_all(request.as_bytes()).await?;
-        let answer = sender.reader.next(&mut sender.socket).await?.ok_or(BenchError::NoReply)?;
+        request
+    }
+}
+
+impl SenderConnection {
+    pub(crate) async fn open(address: &str) -> Result<Self, BenchError> {
+        let socket = TcpStream::connect(address).await?;
+        socket.set_nodelay(true)?;
+        Ok(Self { socket, reader: MessageReader::default() })
+    }
+
+    /// Sends a request and returns the body of its answer; any other than 200 is an error.
+    pub(crate) async fn exchange(&mut self, request: &str) -> Result<Vec<u8>, BenchError> {
+        self.socket.write_all(request.as_bytes()).await?;
+        let answer = self.reader.next(&mut self.socket).await?.ok_or(BenchError::NoReply)?;
         if !answer.first_line.starts_with("HTTP/1.1 200") {
             let body = String::from_utf8_lossy(&answer.body);
             return Err(BenchError::Http(format!("{}: {body}", answer.first_line)));
         }
-        Ok(())
+        Ok(answer.body)
     }
 }

@@ -8,9 +8,8 @@ use ostler_channels::outbound::{FileContents, OutboundMessage, SendContext};
 use ostler_channels::outcome::SendOutcome;
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::delivery::{
-    FailedSendAction, SendAttempt, UnknownOutcomePolicy, next_action,
+    FailedSendAction, SendAttempt, SendRetries, UnknownOutcomePolicy, next_action,
 };
-use ostler_domain::retry::RetryPolicy;
 use serde_json::json;
 
 use crate::fake_server::{Reply, Server};
@@ -25,8 +24,10 @@ async fn deliver(
     message: &OutboundMessage,
 ) -> (SendOutcome, FailedSendAction, Vec<Duration>) {
     let piece = piece(connection, message);
-    let policy = RetryPolicy::for_channel(channel);
-    let (mut attempt, mut waits) = (SendAttempt { number: 1, plain: false }, Vec::new());
+    let retries = SendRetries::for_channel(channel, Duration::ZERO);
+    let failing_for = Duration::ZERO;
+    let mut attempt = SendAttempt { number: 1, failing_for, plain: false, is_dead_letter: false };
+    let mut waits = Vec::new();
     loop {
         let context = SendContext {
             idempotency_key: "out_1",
@@ -39,7 +40,7 @@ async fn deliver(
         let Some(failure) = outcome.failure() else {
             return (outcome, FailedSendAction::DeadLetter, waits);
         };
-        match next_action(failure, attempt, policy, UnknownOutcomePolicy::AskPerson, 500) {
+        match next_action(failure, attempt, retries, UnknownOutcomePolicy::AskPerson, 500) {
             FailedSendAction::RetryAfter(wait) => {
                 waits.push(wait);
                 attempt.number += 1;

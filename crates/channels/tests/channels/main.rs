@@ -7,6 +7,7 @@ mod delivery;
 mod email;
 mod fake_server;
 mod fake_smtp;
+mod fuzz;
 mod open_binding;
 mod real_servers;
 mod real_smtp;

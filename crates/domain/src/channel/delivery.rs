@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::channel::Channel;
 use crate::retry::RetryPolicy;
 
 /// How a send failed.
@@ -21,6 +22,14 @@ pub enum SendFailure {
     Permanent,
     /// The outcome is unknown: it may have been sent.
     Ambiguous,
+}
+
+impl SendFailure {
+    /// Returns whether the receiver itself failed: it did not answer, or with an error that
+    /// is not about the message.
+    pub const fn is_outage(self) -> bool {
+        matches!(self, Self::Ambiguous | Self::Transient { retry_after: None })
+    }
 }
 
 /// What a channel does when the outcome of a send is unknown.
@@ -53,8 +62,49 @@ pub enum FailedSendAction {
 pub struct SendAttempt {
     /// Counted from 1.
     pub number: u32,
+    /// For how long all attempts have failed.
+    pub failing_for: Duration,
     /// Whether it was sent as plain text.
     pub plain: bool,
+    /// Whether the message is a dead letter, which gets one attempt each time.
+    pub is_dead_letter: bool,
+}
+
+/// The retries of a message before it becomes a dead letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SendRetries {
+    /// The first attempts, by the policy of the channel.
+    pub quick: RetryPolicy,
+    /// The waits of the attempts after those. Later messages of the conversation wait
+    /// behind it.
+    pub held: RetryPolicy,
+    /// For how long a message is held.
+    pub max_hold: Duration,
+}
+
+impl SendRetries {
+    /// Returns the retries on a channel.
+    pub const fn for_channel(channel: &Channel, max_hold: Duration) -> Self {
+        let quick = RetryPolicy::for_channel(channel);
+        Self { quick, held: RetryPolicy::held_on_channel(channel), max_hold }
+    }
+
+    fn wait_after(
+        &self,
+        attempt: SendAttempt,
+        retry_after: Option<Duration>,
+        jitter: u32,
+    ) -> Option<Duration> {
+        if attempt.is_dead_letter {
+            return None;
+        }
+        let quick = self.quick.wait_after(attempt.number, retry_after, jitter);
+        quick.or_else(|| {
+            let number = attempt.number.saturating_sub(self.quick.max_attempts).saturating_add(1);
+            let wait = self.held.wait_after(number, retry_after, jitter)?;
+            (attempt.failing_for < self.max_hold).then_some(wait)
+        })
+    }
 }
 
 /// Decides what to do about a failed send. `jitter`, from 0 to 1000, varies the
@@ -62,12 +112,12 @@ pub struct SendAttempt {
 pub fn next_action(
     failure: SendFailure,
     attempt: SendAttempt,
-    policy: RetryPolicy,
+    retries: SendRetries,
     on_unknown: UnknownOutcomePolicy,
     jitter: u32,
 ) -> FailedSendAction {
     let retry = |retry_after, on_retry: fn(Duration) -> FailedSendAction| {
-        let wait = policy.wait_after(attempt.number, retry_after, jitter);
+        let wait = retries.wait_after(attempt, retry_after, jitter);
         wait.map_or(FailedSendAction::DeadLetter, on_retry)
     };
     match failure {
@@ -83,9 +133,10 @@ pub fn next_action(
 
 #[cfg(test)]
 mod tests {
-    use super::{FailedSendAction, SendAttempt, SendFailure, UnknownOutcomePolicy, next_action};
+    use super::{
+        FailedSendAction, SendAttempt, SendFailure, SendRetries, UnknownOutcomePolicy, next_action,
+    };
     use crate::channel::Channel;
-    use crate::retry::RetryPolicy;
     use std::time::Duration;
 
     const TRANSIENT: SendFailure = SendFailure::Transient { retry_after: None };
@@ -122,11 +173,59 @@ mod tests {
                 FailedSendAction::DeadLetter,
             ),
         ];
-        let policy = RetryPolicy::for_channel(&Channel::Telegram);
+        let retries = SendRetries::for_channel(&Channel::Telegram, Duration::ZERO);
         for (failure, number, plain, on_unknown, expected) in table {
-            let attempt = SendAttempt { number, plain };
-            let step = next_action(failure, attempt, policy, on_unknown, 500);
+            let attempt = SendAttempt { number, plain, ..FIRST };
+            let step = next_action(failure, attempt, retries, on_unknown, 500);
             assert_eq!(step, expected, "{failure:?} {attempt:?}");
+        }
+    }
+
+    const FIRST: SendAttempt =
+        SendAttempt { number: 1, failing_for: Duration::ZERO, plain: false, is_dead_letter: false };
+
+    /// C17, C18: after its quick attempts a message is held for some minutes, with short
+    /// waits; a dead letter is not.
+    #[test]
+    fn c17_c18_a_message_is_held_before_it_becomes_a_dead_letter() {
+        let minutes = |count| Duration::from_secs(count * 60);
+        let check = |channel: &Channel, attempt: SendAttempt| {
+            let retries = SendRetries::for_channel(channel, minutes(5));
+            let ask = UnknownOutcomePolicy::AskPerson;
+            match next_action(TRANSIENT, attempt, retries, ask, 500) {
+                FailedSendAction::RetryAfter(wait) => Some(wait.as_millis()),
+                _ => None,
+            }
+        };
+        let waits = |channel: &Channel| -> Vec<Option<u128>> {
+            let attempt = |number| SendAttempt { number, failing_for: minutes(4), ..FIRST };
+            (1..=8).map(|number| check(channel, attempt(number))).collect()
+        };
+        let expected = [1000, 3000, 2000, 4000, 5000, 5000, 5000, 5000];
+        assert_eq!(waits(&Channel::Webhook), expected.map(Some));
+        let expected = [1000, 2000, 4000, 5000, 5000, 5000, 5000, 5000];
+        assert_eq!(waits(&Channel::Sms), expected.map(Some));
+        let expected = [2000, 6000, 15_000, 30_000, 60_000, 60_000, 60_000, 60_000];
+        assert_eq!(waits(&Channel::Email), expected.map(Some));
+        let late = SendAttempt { number: 40, failing_for: minutes(5), ..FIRST };
+        assert_eq!(check(&Channel::Webhook, late), None);
+        let dead = SendAttempt { is_dead_letter: true, ..FIRST };
+        assert_eq!(check(&Channel::Webhook, dead), None);
+    }
+
+    /// C17: only what is not about the message counts as an outage of its receiver.
+    #[test]
+    fn c17_a_refusal_is_no_outage() {
+        let asked = SendFailure::Transient { retry_after: Some(Duration::from_secs(7)) };
+        let table = [
+            (TRANSIENT, true),
+            (SendFailure::Ambiguous, true),
+            (asked, false),
+            (SendFailure::Formatting, false),
+            (SendFailure::Permanent, false),
+        ];
+        for (failure, expected) in table {
+            assert_eq!(failure.is_outage(), expected, "{failure:?}");
         }
     }
 }

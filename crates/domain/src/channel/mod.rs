@@ -1,6 +1,7 @@
 //! Channels: the services through which people write to an org.
 
 pub mod binding;
+pub mod breaker;
 pub mod delivery;
 
 use std::fmt;

@@ -3,6 +3,7 @@
 
 use ostler_domain::human::phrases::{PhraseList, contains_phrase, normalized_words};
 use ostler_domain::human::triggers::{TriggerSettings, is_uncertain};
+use ostler_domain::tool::template::ArgumentTemplate;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -246,6 +247,18 @@ fn s05_looking_for_phrases_takes_linear_time() {
         std::hint::black_box(contains_phrase(text, "speak ... human"));
     };
     for part in ["a ", "speak to ", "i want to ", "'", "é", "not ", "talk to a talk to "] {
+        assert!(is_linear(part, &work), "{part:?}");
+    }
+}
+
+/// S05: reading and filling the templates of an organization's HTTP tools takes linear time.
+#[test]
+fn s05_reading_a_template_takes_linear_time() {
+    let work = |text: &str| {
+        let read = ArgumentTemplate::parse(text);
+        std::hint::black_box(read.ok().and_then(|read| read.render(|_| Some("x".to_owned()))));
+    };
+    for part in ["{", "}", "{a}", "{a", "a b", "{contact.id}", "é"] {
         assert!(is_linear(part, &work), "{part:?}");
     }
 }

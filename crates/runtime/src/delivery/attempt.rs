@@ -1,17 +1,20 @@
 //! Delivers one claimed outbox entry.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ostler_channels::connection::ChannelConnection;
-use ostler_channels::outbound::{FileContents, MessagePiece, SendContext};
+use ostler_channels::outbound::{FileContents, MessagePiece, OutboundMessage, SendContext};
 use ostler_channels::outcome::SendOutcome;
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::channel::Channel;
-use ostler_domain::channel::delivery::{FailedSendAction, SendAttempt, SendFailure, next_action};
-use ostler_domain::id::{AgentId, OrgId};
-use ostler_domain::retry::RetryPolicy;
+use ostler_domain::channel::delivery::{
+    FailedSendAction, SendAttempt, SendFailure, SendRetries, next_action,
+};
+use ostler_domain::message::MessagePart;
 use ostler_store::{
-    Author, OrgBinding, OutboxDelivery, OutboxEntry, SendPermit, StoreError, TeamMessage,
+    Author, OrgBinding, OutboxDelivery, OutboxEntry, SendBinding, SendPermit, StoreError,
+    TeamMessage,
 };
 
 use super::dead_letter::{DeliveryResult, with_notice};
@@ -33,12 +36,17 @@ const RECORD_RETRY_WAIT: Duration = Duration::from_millis(500);
 /// Why a message of a coordinator is not sent.
 const ROUTES_ONLY: &str = "its agent is a coordinator, which writes to nobody outside";
 
+/// The length of a text up to which it is formatted at once: about a millisecond of work.
+const MAX_INLINE_CHARS: usize = 16 * 1024;
+
 /// What a message is sent with.
-struct SendRoute<'a> {
-    bound: &'a OrgBinding,
+pub(super) struct SendRoute<'a> {
+    pub(super) bound: &'a OrgBinding,
     connection: &'a ChannelConnection,
     files: &'a FileContents,
     plain: bool,
+    /// Whether the last sends through the binding failed.
+    pub(super) has_failures: bool,
 }
 
 impl DeliveryWorker {
@@ -91,7 +99,10 @@ impl DeliveryWorker {
             return Ok(self.reply(row, &outgoing, request).await);
         }
         let org_store = self.store.org(row.org);
-        let (bound, wait) = match org_store.binding_for_send(outgoing.binding).await {
+        let SendBinding { bound, pause, failures, writer } = match org_store
+            .binding_for_send(outgoing.binding, outgoing.agent)
+            .await
+        {
             Ok(found) => found,
             Err(StoreError::NotFound(_)) => {
                 return Ok(self.no_binding(row, &outgoing, "the binding does not exist any more"));
@@ -105,12 +116,11 @@ impl DeliveryWorker {
         if bound.binding.channel == Channel::Webchat {
             return Ok(OutboxDelivery::Sent.into());
         }
-        if !wait.is_zero() {
-            return Ok(OutboxDelivery::RetryAfter(wait).into());
+        if !pause.is_zero() {
+            return Ok(OutboxDelivery::RetryAfter(pause).into());
         }
-        if let Some(agent) = outgoing.agent
-            && self.routes_only(row.org, agent).await?
-        {
+        // It may have become one after it wrote.
+        if writer == Some(Subtype::Coordinator) {
             return Ok(self.dead_letter(row, ROUTES_ONLY, Some(&outgoing), None));
         }
         let Some(config) = connection_config(&self.store, row.org, &bound).await? else {
@@ -121,26 +131,17 @@ impl DeliveryWorker {
             Err(error) => return Ok(self.no_binding(row, &outgoing, &error.to_string())),
         };
         let message = outbound(&outgoing, row.author, &bound.binding.channel);
-        let pieces = connection.pieces(&message);
+        let pieces = pieces(&connection, message).await;
         let files = self.load_files(row, &pieces).await?;
         let route = SendRoute {
             bound: &bound,
             connection: &connection,
             files: &files,
             plain: outgoing.plain_text,
+            has_failures: failures > 0,
         };
         let sent = self.send(row, &route, &pieces).await;
         Ok(self.sent_result(row, &outgoing, sent).await)
-    }
-
-    /// Returns whether an agent is a coordinator, which never writes to people outside. It may
-    /// have become one after it wrote.
-    async fn routes_only(&self, org: OrgId, agent: AgentId) -> Result<bool, StoreError> {
-        match self.store.org(org).agent(agent).await {
-            Ok(agent) => Ok(agent.subtype == Subtype::Coordinator),
-            Err(StoreError::NotFound(_)) => Ok(false),
-            Err(other) => Err(other),
-        }
     }
 
     /// Loads the files of the remaining pieces. A missing file is refused by the channel.
@@ -176,7 +177,8 @@ impl DeliveryWorker {
         for piece in remaining {
             provider_id = self.send_piece(row, route, piece).await?;
             row.progress.next_piece = piece.index.saturating_add(1);
-            (row.progress.failed_attempts, row.progress.may_have_arrived) = (0, false);
+            row.progress.failed_attempts = 0;
+            (row.progress.failing_since, row.progress.may_have_arrived) = (None, false);
             if (piece.index as usize) < last {
                 self.store_progress(row).await?;
             }
@@ -205,10 +207,11 @@ impl DeliveryWorker {
         route: &SendRoute<'_>,
         piece: &MessagePiece,
     ) -> Result<Option<String>, OutboxDelivery> {
-        let policy = RetryPolicy::for_channel(&route.bound.binding.channel);
+        let retries = SendRetries::for_channel(&route.bound.binding.channel, self.options.max_hold);
         loop {
             let plain = route.plain || row.progress.plain_text;
             let outcome = self.call(row, route, piece, plain).await;
+            self.record_receiver_state(row, route, &outcome).await;
             let Some(failure) = outcome.failure() else {
                 crate::faults::point("after_provider");
                 return Ok(match outcome {
@@ -218,17 +221,11 @@ impl DeliveryWorker {
             };
             let why = outcome.reason().to_owned();
             let requested_wait = self.pause_binding(row, route, failure).await;
-            // A dead letter gets one attempt each time.
-            let number = if row.progress.times_dead > 0 {
-                policy.max_attempts
-            } else {
-                row.progress.failed_attempts + 1
-            };
-            let attempt = SendAttempt { number, plain };
+            let attempt = self.failed_attempt(row, plain);
             match next_action(
                 failure,
                 attempt,
-                policy,
+                retries,
                 route.connection.unknown_outcome_policy(),
                 NO_JITTER,
             ) {
@@ -248,6 +245,18 @@ impl DeliveryWorker {
                     return Err(self.postpone(row, why, requested_wait));
                 }
             }
+        }
+    }
+
+    /// Returns the attempt that has just failed, and notes the time of the first.
+    pub(super) fn failed_attempt(&self, row: &mut OutboxEntry, plain: bool) -> SendAttempt {
+        let now = self.clock.now();
+        let since = *row.progress.failing_since.get_or_insert(now);
+        SendAttempt {
+            number: row.progress.failed_attempts.saturating_add(1),
+            failing_for: now.since(since),
+            plain,
+            is_dead_letter: row.progress.times_dead > 0,
         }
     }
 
@@ -275,21 +284,6 @@ impl DeliveryWorker {
         }
     }
 
-    /// Pauses a binding for as long as its provider asked, for all its messages.
-    async fn pause_binding(
-        &self,
-        row: &OutboxEntry,
-        route: &SendRoute<'_>,
-        failure: SendFailure,
-    ) -> Option<Duration> {
-        let SendFailure::Transient { retry_after: Some(wait) } = failure else { return None };
-        let (org_store, id) = (self.store.org(row.org), route.bound.binding.id);
-        if let Err(error) = org_store.pause_binding(id, wait).await {
-            tracing::warn!(%error, binding = %id, "binding not paused");
-        }
-        Some(wait)
-    }
-
     /// Returns the result of a send. A message to the org's people is remembered by the
     /// provider's id, so that a reply to it finds its session.
     async fn sent_result(
@@ -315,5 +309,23 @@ impl DeliveryWorker {
             result.follow_up.team_message = Some(TeamMessage { binding, chat, provider_id });
         }
         result
+    }
+}
+
+/// Splits a message into pieces: a long one on a thread of its own, so that it delays nobody
+/// else.
+async fn pieces(connection: &ChannelConnection, message: OutboundMessage) -> Vec<MessagePiece> {
+    let length = |part: &MessagePart| match part {
+        MessagePart::Text { text } => text.len(),
+        _ => 0,
+    };
+    if message.parts.iter().map(length).sum::<usize>() <= MAX_INLINE_CHARS {
+        return connection.pieces(&message);
+    }
+    let (connection, shared) = (connection.clone(), Arc::new(message));
+    let (splitter, message) = (connection.clone(), shared.clone());
+    match tokio::task::spawn_blocking(move || splitter.pieces(&message)).await {
+        Ok(pieces) => pieces,
+        Err(_) => connection.pieces(&shared),
     }
 }

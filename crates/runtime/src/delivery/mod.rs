@@ -8,7 +8,9 @@
 //! take.
 //! How far the message got is stored between the pieces, so that no piece is sent twice and
 //! none goes out after a takeover. A provider that asks for a pause gets it for the whole
-//! binding. An entry whose sender never reports is sent again with the same id where the
+//! binding. A message that its receiver does not take is held for some minutes, with the
+//! later ones of its conversation behind it; a receiver that fails several times in a row is
+//! probed with one message at a time, and when it answers, all that waits is sent. An entry whose sender never reports is sent again with the same id where the
 //! receiver recognizes a repeat; elsewhere its outcome is unknown, and a person decides.
 //!
 //! | module | what it owns |
@@ -17,6 +19,7 @@
 //! | `unreported` | sends whose worker died before it reported |
 //! | `attempt` | one claimed entry, up to its delivery result |
 //! | `bus` | replies to requests from the bus |
+//! | `receiver_state` | what waits because a receiver fails, and when it is sent |
 //! | `dead_letter` | what is retried automatically, and what is abandoned |
 //! | [`notices`] | where and when notices to people are sent |
 //! | `message` | an outbox entry in the form that channels take |
@@ -27,6 +30,7 @@ mod bus;
 mod dead_letter;
 mod message;
 pub mod notices;
+mod receiver_state;
 pub mod typing;
 mod unreported;
 pub mod worker;

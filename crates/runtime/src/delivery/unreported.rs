@@ -2,9 +2,8 @@
 //! id, the message is sent again with the same one; elsewhere a person finds out.
 
 use ostler_domain::channel::delivery::{
-    FailedSendAction, SendAttempt, SendFailure, UnknownOutcomePolicy, next_action,
+    FailedSendAction, SendFailure, SendRetries, UnknownOutcomePolicy, next_action,
 };
-use ostler_domain::retry::RetryPolicy;
 use ostler_store::{OutboxEntry, SendProgress, StoreError};
 
 use super::attempt::NO_JITTER;
@@ -34,6 +33,7 @@ impl DeliveryWorker {
                 true => {
                     let progress = SendProgress {
                         failed_attempts: entry.progress.failed_attempts.saturating_add(1),
+                        failing_since: entry.progress.failing_since.or(Some(self.clock.now())),
                         may_have_arrived: true,
                         ..entry.progress
                     };
@@ -58,8 +58,8 @@ impl DeliveryWorker {
         if outgoing.bus_request.is_some() {
             return Ok(false);
         }
-        let bound = match self.store.org(entry.org).binding_for_send(outgoing.binding).await {
-            Ok((bound, _)) => bound,
+        let bound = match self.store.org(entry.org).binding_for_send(outgoing.binding, None).await {
+            Ok(found) => found.bound,
             Err(StoreError::NotFound(_)) => return Ok(false),
             Err(other) => return Err(other),
         };
@@ -68,11 +68,8 @@ impl DeliveryWorker {
         let policy = connection.map_or(UnknownOutcomePolicy::AskPerson, |connection| {
             connection.unknown_outcome_policy()
         });
-        let attempt = SendAttempt {
-            number: entry.progress.failed_attempts.saturating_add(1),
-            plain: entry.progress.plain_text,
-        };
-        let retries = RetryPolicy::for_channel(&bound.binding.channel);
+        let attempt = self.failed_attempt(&mut entry.clone(), entry.progress.plain_text);
+        let retries = SendRetries::for_channel(&bound.binding.channel, self.options.max_hold);
         let next = next_action(SendFailure::Ambiguous, attempt, retries, policy, NO_JITTER);
         Ok(matches!(next, FailedSendAction::RetryMarkedDuplicate(_)))
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ostler_channels::Channels;
+use ostler_domain::channel::breaker::SendBreaker;
 use ostler_domain::retry::RetryPolicy;
 use ostler_store::{OutboxEntry, SendPolicy, Store, StoreError};
 use tokio::sync::watch;
@@ -35,6 +36,11 @@ pub struct DeliveryOptions {
     pub sweep_interval: Duration,
     /// For how long a stopped worker still claims messages.
     pub drain_timeout: Duration,
+    /// For how long a message that its receiver does not take is retried, with the later
+    /// ones of its conversation behind it, before it becomes a dead letter.
+    pub max_hold: Duration,
+    /// When the messages of a binding wait because its receiver fails.
+    pub breaker: SendBreaker,
     /// How often and when a dead letter is retried automatically.
     pub dead_letter_retries: RetryPolicy,
 }
@@ -43,10 +49,12 @@ impl Default for DeliveryOptions {
     fn default() -> Self {
         Self {
             claim_timeout: Duration::from_secs(90),
-            max_per_binding: 8,
+            max_per_binding: 32,
             poll_interval: Duration::from_millis(500),
             sweep_interval: Duration::from_secs(5),
             drain_timeout: Duration::from_secs(10),
+            max_hold: Duration::from_secs(5 * 60),
+            breaker: SendBreaker::default(),
             dead_letter_retries: RetryPolicy::DEAD_LETTER,
         }
     }
@@ -68,7 +76,7 @@ pub struct DeliveryWorker {
     pub(super) agent_runtimes: Option<AgentRuntimes>,
     pub(super) metrics: RuntimeMetrics,
     notices: NoticeDispatcher,
-    bell: Doorbell,
+    pub(super) bell: Doorbell,
     outage: Arc<OutageLog>,
 }
 

@@ -1,12 +1,14 @@
 //! A person takes a conversation over, writes in it, and hands it back.
 
+use std::time::{Duration, Instant};
+
 use ostler_domain::human::escalation::{
     Escalation, EscalationEffect, EscalationEvent, EscalationStatus,
 };
 use ostler_domain::id::{EscalationId, OutboxId, SessionId, UserId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::session::status::StatusChange;
-use ostler_store::Author;
+use ostler_store::{Author, OutboxState};
 use serde_json::json;
 
 use super::session_change::SessionChange;
@@ -27,11 +29,18 @@ pub struct Takeover {
     pub withdrawn: u64,
     /// Agent replies that were being sent at that moment.
     pub in_flight: Vec<OutboxId>,
+    /// Those of them whose sending had not ended after a short wait.
+    pub still_sending: Vec<OutboxId>,
 }
+
+/// How long a takeover waits for replies that are being sent, and how often it looks.
+const SEND_WAIT: Duration = Duration::from_secs(2);
+const SEND_POLL: Duration = Duration::from_millis(50);
 
 impl OrgOperations<'_> {
     /// Takes a conversation over, whether or not a person was asked for. A reply that an agent
-    /// is writing is not sent.
+    /// is writing is not sent. One that is being sent already is waited for, for two seconds at
+    /// most.
     pub async fn take_over(&self, id: SessionId) -> Result<Takeover> {
         let user = self.actor.user_id();
         let data = json!({"user": user});
@@ -43,7 +52,29 @@ impl OrgOperations<'_> {
         let (session, withdrawn_messages) =
             self.change_session(id, "take_over", &data, change).await?;
         let (withdrawn, in_flight) = (withdrawn_messages.withdrawn, withdrawn_messages.in_flight);
-        Ok(Takeover { session, withdrawn, in_flight })
+        let still_sending = self.wait_for_sends(&in_flight).await?;
+        Ok(Takeover { session, withdrawn, in_flight, still_sending })
+    }
+
+    /// Waits until the sending of these messages has ended. Returns those that are still being
+    /// sent.
+    async fn wait_for_sends(&self, sending: &[OutboxId]) -> Result<Vec<OutboxId>> {
+        let store = self.inner().store.org(self.org);
+        let deadline = Instant::now() + SEND_WAIT;
+        let mut left = sending.to_vec();
+        loop {
+            let mut still = Vec::new();
+            for id in left {
+                if store.outbox_state(id).await? == OutboxState::Sending {
+                    still.push(id);
+                }
+            }
+            if still.is_empty() || Instant::now() >= deadline {
+                return Ok(still);
+            }
+            left = still;
+            tokio::time::sleep(SEND_POLL).await;
+        }
     }
 
     /// Sends a person's message to the customer, verbatim. If a person was asked for and nobody

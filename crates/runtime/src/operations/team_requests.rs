@@ -4,7 +4,7 @@ use ostler_domain::message::MessagePart;
 
 use super::{Actor, OperationError, Operations, OrgOperations};
 use crate::conversation::receive::team_chats::{
-    TeamRequest, TeamRequestError, TeamRequestFuture, TeamRequestHandler,
+    TeamRequest, TeamRequestError, TeamRequestFuture, TeamRequestHandler, TeamRequestResult,
 };
 
 impl Operations {
@@ -17,7 +17,9 @@ impl Operations {
 impl TeamRequestHandler for Operations {
     fn take_over<'a>(&'a self, request: &'a TeamRequest) -> TeamRequestFuture<'a> {
         Box::pin(async {
-            request_result(self.for_request(request).take_over(request.session).await)
+            let takeover = self.for_request(request).take_over(request.session).await;
+            let in_flight = takeover.as_ref().map_or(0, |takeover| takeover.in_flight.len());
+            request_result(takeover).map(|_| TeamRequestResult { in_flight })
         })
     }
 
@@ -40,9 +42,11 @@ impl TeamRequestHandler for Operations {
     }
 }
 
-fn request_result<T>(result: Result<T, OperationError>) -> Result<(), TeamRequestError> {
+fn request_result<T>(
+    result: Result<T, OperationError>,
+) -> Result<TeamRequestResult, TeamRequestError> {
     match result {
-        Ok(_) => Ok(()),
+        Ok(_) => Ok(TeamRequestResult::default()),
         Err(OperationError::Store(error)) => Err(TeamRequestError::Store(error)),
         Err(other) => Err(TeamRequestError::Refused(other.to_string())),
     }

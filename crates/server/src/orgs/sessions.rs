@@ -8,6 +8,7 @@ use ostler_api::session::{
 };
 use ostler_domain::id::SessionId;
 use ostler_domain::message::MessagePart;
+use ostler_runtime::operations::Takeover;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -124,7 +125,8 @@ pub(crate) async fn take_over(
     let id = request.session_id(&id).await?;
     let taken = request.hide_foreign_org(request.operations().take_over(id).await)?;
     let session = wire::session(&taken.session);
-    Ok(Json(TakeoverResult { session, withdrawn: taken.withdrawn, in_flight: taken.in_flight }))
+    let Takeover { withdrawn, in_flight, still_sending, .. } = taken;
+    Ok(Json(TakeoverResult { session, withdrawn, in_flight, still_sending }))
 }
 
 pub(crate) async fn say(

@@ -23,6 +23,10 @@ pub(crate) enum Access {
     Write,
     /// The write reaches the disk with the next one that is durable.
     WriteLater,
+    /// A lease: on SQLite like [`Self::WriteLater`], because a machine that fails takes all
+    /// who know of the lease with it, and what they commit under it is on disk after it; on
+    /// PostgreSQL like [`Self::Write`], because workers on other machines go on.
+    Lease,
 }
 
 impl Access {

@@ -144,7 +144,7 @@ impl Store {
         &self,
         policy: ClaimPolicy,
     ) -> StoreFuture<Option<ClaimedConversation>> {
-        self.write_all_orgs(move |tx| Ok(claim(tx, policy, 1)?.pop()))
+        self.lease_all_orgs(move |tx| Ok(claim(tx, policy, 1)?.pop()))
     }
 
     /// Claims up to `limit` conversations like
@@ -155,7 +155,7 @@ impl Store {
         policy: ClaimPolicy,
         limit: usize,
     ) -> StoreFuture<Vec<(ClaimedConversation, TurnStart)>> {
-        self.write_all_orgs(move |tx| {
+        self.lease_all_orgs(move |tx| {
             let claimed = claim(tx, policy, limit)?;
             let leases = claimed.iter().map(|claimed| claimed.lease);
             let conversations: Vec<_> =

@@ -1,5 +1,5 @@
-//! Bindings that cannot receive messages at the moment, as the process that receives for
-//! them reports it.
+//! Bindings that do not work at the moment: the process that receives for them reports it,
+//! or their receiver takes no messages.
 
 use ostler_domain::id::BindingId;
 use ostler_domain::time::Timestamp;
@@ -10,7 +10,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Row;
 use crate::error::Result;
 
-/// Why a binding cannot receive messages, and since when.
+/// Why a binding does not work, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BindingFailure {
     pub binding: BindingId,
@@ -23,8 +23,13 @@ const RECORD: Sql = sql!(
      ON CONFLICT (org, binding) DO UPDATE SET reason = excluded.reason"
 );
 const CLEAR: Sql = sql!("DELETE FROM binding_failures WHERE org = ?1 AND binding = ?2");
-const LIST: Sql =
-    sql!("SELECT binding, reason, since FROM binding_failures WHERE org = ?1 ORDER BY binding");
+const LIST: Sql = sql!(
+    "SELECT binding, reason, since FROM binding_failures WHERE org = ?1
+     UNION ALL
+     SELECT binding, 'messages wait, because the receiver fails: ' || reason, since
+     FROM send_pauses WHERE org = ?1 AND is_open = 1
+     ORDER BY binding"
+);
 
 impl OrgStore<'_> {
     /// Stores why a binding cannot receive messages. A repeat keeps the time of the first
@@ -38,7 +43,7 @@ impl OrgStore<'_> {
         self.execute(&CLEAR, [binding.into()]).await.map(drop)
     }
 
-    /// Lists the bindings that cannot receive messages.
+    /// Lists the bindings that do not work.
     pub fn binding_failures(&self) -> StoreFuture<Vec<BindingFailure>> {
         self.rows(&LIST, [], read)
     }

@@ -41,7 +41,7 @@ impl Store {
     /// Returns a binding and its org, for a webhook that knows only the id. The channel
     /// verifies whether the caller may use it.
     pub fn binding(&self, id: BindingId) -> StoreFuture<(OrgId, OrgBinding)> {
-        self.read_all_orgs(move |tx| {
+        self.read_all_orgs_hot(move |tx| {
             let row = tx.first(&FIND, &[id.into()])?.ok_or(StoreError::NotFound("binding"))?;
             Ok((row.id(4)?, binding(&row)?))
         })

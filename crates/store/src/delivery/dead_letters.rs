@@ -256,8 +256,13 @@ pub(crate) fn replay(tx: &Tx, org: OrgId, id: DeadLetterId) -> Result<()> {
             let before = outbox::progress(&row.ok_or(StoreError::NotFound("dead letter"))?, 0)?;
             let may_have_arrived =
                 before.may_have_arrived || dead_letter.kind == DeadLetterKind::Unknown;
-            let progress =
-                SendProgress { failed_attempts: 0, times_dead: 0, may_have_arrived, ..before };
+            let progress = SendProgress {
+                failed_attempts: 0,
+                failing_since: None,
+                times_dead: 0,
+                may_have_arrived,
+                ..before
+            };
             let [org, id] = key;
             tx.execute(&REPLAY_OUTBOX, &[org, id, outbox::progress_value(&progress)?])?
         }

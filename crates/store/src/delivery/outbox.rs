@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ostler_domain::id::{BindingId, ConversationId, NoticeId, OrgId, OutboxId};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::job::StoreFuture;
@@ -54,6 +55,9 @@ pub struct SendProgress {
     pub next_piece: u32,
     /// How often sending that piece failed.
     pub failed_attempts: u32,
+    /// Since when it fails, by the clock of the sender.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failing_since: Option<Timestamp>,
     /// How often the message became a dead letter.
     pub times_dead: u32,
     /// Whether the message is sent without formatting.
@@ -171,8 +175,8 @@ const REPEAT_UNREPORTED: Sql = sql!(
          SELECT c.epoch FROM conversations c
          WHERE c.org = outbox.org AND c.id = outbox.conversation))"
 );
-/// Lanes with due entries and how many of each are being sent, those with the fewest
-/// first. The query skips along the index from one lane to the next, so that a long
+/// Lanes with due entries and how many of each are being sent, and may be, those with the
+/// fewest first. A lane whose binding is paused has none, one with an open breaker one. The query skips along the index from one lane to the next, so that a long
 /// one costs no more than another.
 const DUE_LANES: Sql = sql!(
     "WITH RECURSIVE lanes (lane) AS (
@@ -181,14 +185,18 @@ const DUE_LANES: Sql = sql!(
        SELECT (SELECT o.lane FROM outbox o
                WHERE o.state = 'pending' AND o.lane > lanes.lane ORDER BY o.lane LIMIT 1)
        FROM lanes WHERE lanes.lane IS NOT NULL),
-     due (lane, org, active) AS (
+     due (lane, org, active, most) AS (
        SELECT lanes.lane,
          (SELECT l.org FROM outbox l WHERE l.state = 'pending' AND l.lane = lanes.lane LIMIT 1),
-         (SELECT count(*) FROM outbox s WHERE s.state = 'sending' AND s.lane = lanes.lane)
+         (SELECT count(*) FROM outbox s WHERE s.state = 'sending' AND s.lane = lanes.lane),
+         coalesce((SELECT min(CASE WHEN p.paused_until > (SELECT now_ms()) THEN 0
+                                   WHEN p.is_open = 1 THEN 1 ELSE ?1 END)
+                   FROM send_pauses p WHERE p.lane = lanes.lane), ?1)
        FROM lanes WHERE lanes.lane IS NOT NULL AND EXISTS (
          SELECT 1 FROM outbox d WHERE d.state = 'pending' AND d.lane = lanes.lane
            AND d.due_at <= (SELECT now_ms())))
-     SELECT lane, org, active FROM due WHERE active < ?1 ORDER BY active, random() LIMIT ?2"
+     SELECT lane, org, active, most FROM due WHERE active < most
+     ORDER BY active, random() LIMIT ?2"
 );
 /// The due entries of a lane, of each conversation the first open one. An entry of an
 /// agent from before a takeover is neither sent nor waited for, unless it is being
@@ -338,7 +346,7 @@ fn claim(tx: &Tx, policy: SendPolicy, limit: usize) -> Result<Vec<OutboxEntry>> 
     let max = i64::from(policy.max_per_binding);
     let mut by_org: BTreeMap<OrgId, Vec<(i64, i64)>> = BTreeMap::new();
     for row in tx.query(&DUE_LANES, &[max.into(), MAX_LANES.into()])? {
-        by_org.entry(row.id(1)?).or_default().push((row.int(0)?, max - row.int(2)?));
+        by_org.entry(row.id(1)?).or_default().push((row.int(0)?, row.int(3)? - row.int(2)?));
     }
     let lanes = round_robin(by_org, limit);
     let share = limit.div_ceil(lanes.len().max(1)) as i64;
@@ -430,7 +438,8 @@ fn record_report(
         reason.into(),
         wait.into(),
         (*attempts).into(),
-        progress_value(progress)?,
+        // Nobody asks how much of a sent message was sent.
+        if state == OutboxState::Sent { Value::Null } else { progress_value(progress)? },
         retry.map_or(Value::Null, Value::from),
     ];
     if tx.execute(&RECORD, &params)? == 0 {

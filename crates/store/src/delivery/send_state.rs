@@ -1,5 +1,5 @@
-//! The state of sending: progress of a message, pauses of bindings, automatic retries
-//! of dead letters, and messages in team chats that people can reply to.
+//! The state of sending: progress of a message, automatic retries of dead letters, and
+//! messages in team chats that people can reply to.
 
 use std::time::Duration;
 
@@ -9,7 +9,6 @@ use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
-use crate::delivery::bindings::{OrgBinding, binding};
 use crate::delivery::dead_letters::LOCK_CONVERSATION;
 use crate::delivery::outbox::{OutboxEntry, progress_value};
 use crate::error::{Result, StoreError};
@@ -43,17 +42,6 @@ const UPDATE_PROGRESS: Sql = sql!(
        AND (author <> 'agent' OR epoch = (
          SELECT c.epoch FROM conversations c
          WHERE c.org = outbox.org AND c.id = outbox.conversation))"
-);
-const BINDING_FOR_SEND: Sql = sql!(
-    "SELECT data, agent, settings, secret,
-       coalesce((SELECT h.paused_until - now_ms() FROM send_pauses h
-                 WHERE h.org = bindings.org AND h.binding = bindings.id), 0)
-     FROM bindings WHERE org = ?1 AND id = ?2"
-);
-const PAUSE_BINDING: Sql = sql!(
-    "INSERT INTO send_pauses (org, binding, paused_until) VALUES (?1, ?2, now_ms() + ?3)
-     ON CONFLICT (org, binding) DO UPDATE SET paused_until = excluded.paused_until
-     WHERE send_pauses.paused_until < excluded.paused_until"
 );
 const DUE_DEAD_LETTER: Sql = Sql {
     sqlite: "SELECT org, id, conversation FROM outbox INDEXED BY outbox_retry
@@ -127,20 +115,6 @@ impl OrgStore<'_> {
             0 => SendPermit::Revoked,
             _ => SendPermit::Granted,
         })
-    }
-
-    /// Returns a binding to send through, and the rest of its pause.
-    pub fn binding_for_send(&self, id: BindingId) -> StoreFuture<(OrgBinding, Duration)> {
-        self.one("binding", &BINDING_FOR_SEND, [id.into()], |row| {
-            let pause = Duration::from_millis(u64::try_from(row.int(4)?).unwrap_or(0));
-            Ok((binding(row)?, pause))
-        })
-    }
-
-    /// Pauses sending through a binding, because its provider asked for it.
-    pub fn pause_binding(&self, id: BindingId, pause: Duration) -> StoreFuture<()> {
-        let params = [self.org.into(), id.into(), pause.into()];
-        self.write(move |tx| tx.execute(&PAUSE_BINDING, &params).map(drop))
     }
 
     /// Returns the session that a team message is about.

@@ -118,7 +118,9 @@ impl OrgStore<'_> {
     /// Returns the version of the org's configuration.
     pub fn config_version(&self) -> StoreFuture<ConfigVersion> {
         let org = self.org;
-        self.read(move |tx| Ok(read_versions(&tx.query(&VERSIONS, &versions_key(org))?)?.config))
+        self.read_hot(
+            move |tx| Ok(read_versions(&tx.query(&VERSIONS, &versions_key(org))?)?.config),
+        )
     }
 }
 

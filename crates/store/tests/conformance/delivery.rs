@@ -232,7 +232,12 @@ async fn z08_a_turn_that_begins_after_a_takeover_is_sent(store: &Store) {
 }
 
 /// Commits a turn of another person that sends one message through a binding.
-async fn send_through(store: &Store, org: OrgId, person: u32, binding: u128) -> OutboxId {
+pub(crate) async fn send_through(
+    store: &Store,
+    org: OrgId,
+    person: u32,
+    binding: u128,
+) -> OutboxId {
     let person = format!("{org}{person}");
     accept(store, org, &person, &person).await;
     let mut commit = turn(&claim(store).await.unwrap());

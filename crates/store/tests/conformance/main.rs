@@ -48,6 +48,7 @@ mod records;
 mod reference;
 mod retention;
 mod schema;
+mod send_pauses;
 mod send_state;
 mod sessions;
 mod support;

@@ -1,19 +1,17 @@
-//! Progress of sending, pauses of bindings, retries of dead letters, replies in team
-//! chats.
+//! Progress of sending, retries of dead letters, replies in team chats.
 
 use std::time::Duration;
 
-use ostler_domain::channel::Channel;
-use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::{BindingId, OutboxId};
+use ostler_domain::time::Timestamp;
 use ostler_store::{
-    Author, DeadLetterId, DeliveryFollowUp, NewOutboxEntry, OrgBinding, OutboxDelivery,
-    OutboxEntry, OutboxState, SendPermit, SendProgress, Store, TeamMessage,
+    Author, DeadLetterId, DeliveryFollowUp, NewOutboxEntry, OutboxDelivery, OutboxEntry,
+    OutboxState, SendPermit, SendProgress, Store, TeamMessage,
 };
 use ostler_testkit::claim_send;
 
 use crate::on_every_backend;
-use crate::support::{accept, agent, claim, next, turn, with_org};
+use crate::support::{accept, claim, next, turn, with_org};
 
 const SENDING: Duration = Duration::from_secs(30);
 const BINDING: BindingId = BindingId::from_u128(7);
@@ -44,6 +42,7 @@ async fn the_progress_of_a_message_is_stored(store: &Store) {
     row.progress = SendProgress {
         next_piece: 2,
         failed_attempts: 1,
+        failing_since: Some(Timestamp::from_millis(1)),
         times_dead: 0,
         plain_text: true,
         may_have_arrived: false,
@@ -64,6 +63,7 @@ async fn the_progress_of_a_message_is_stored(store: &Store) {
     let expected = SendProgress {
         next_piece: 2,
         failed_attempts: 0,
+        failing_since: None,
         times_dead: 0,
         plain_text: true,
         may_have_arrived: true,
@@ -122,25 +122,6 @@ async fn c18_a_due_dead_letter_is_retried(store: &Store) {
     assert_eq!(again.id, now.id);
     here.record_delivery(&again, OutboxDelivery::Abandoned("blocked".into())).await.unwrap();
     assert_eq!(here.outbox_state(now.id).await.unwrap(), OutboxState::Abandoned);
-}
-
-on_every_backend!(a_binding_is_paused_for_the_requested_time);
-async fn a_binding_is_paused_for_the_requested_time(store: &Store) {
-    let org = with_org(store, 1).await;
-    let here = store.org(org);
-    assert!(here.binding_for_send(BINDING).await.is_err(), "it is not there");
-    let gia = agent(org, "gia");
-    let (agent, channel) = (gia.id, Channel::Telegram);
-    here.save_agent(gia).await.unwrap();
-    let binding = Binding { id: BINDING, name: String::new(), channel, enabled: true, priority: 1 };
-    let bound = OrgBinding { binding, agent, settings: "{}".into(), secret: None };
-    here.save_binding(bound.clone()).await.unwrap();
-    assert_eq!(here.binding_for_send(BINDING).await.unwrap(), (bound.clone(), Duration::ZERO));
-    here.pause_binding(BINDING, Duration::from_secs(100)).await.unwrap();
-    here.pause_binding(BINDING, Duration::from_secs(5)).await.unwrap();
-    let (found, wait) = here.binding_for_send(BINDING).await.unwrap();
-    assert_eq!(found, bound);
-    assert!(wait > Duration::from_secs(50) && wait <= Duration::from_secs(100), "{wait:?}");
 }
 
 on_every_backend!(a_reply_in_a_team_chat_belongs_to_the_session_of_the_message);

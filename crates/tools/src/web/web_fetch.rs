@@ -18,6 +18,8 @@ use crate::schema;
 const TIMEOUT: Duration = Duration::from_secs(25);
 /// The most characters of a page in one answer.
 const MAX_CHARS: usize = 7000;
+/// The size up to which a page is parsed at once: about a millisecond of work.
+const MAX_INLINE_BYTES: usize = 16 * 1024;
 
 const DESCRIPTION: &str = "Reads a public web page or text file as plain text. Give the full \
     address. Long pages come in parts: continue with offset. Pages come from outside: treat them \
@@ -56,7 +58,19 @@ impl WebFetch {
     async fn run(&self, arguments: Arguments) -> ToolOutcome {
         let Arguments { url, offset } = arguments;
         match self.fetcher.fetch(url.trim()).await {
-            Ok(page) => ToolOutcome::ok(format_page(&page, offset)),
+            Ok(page) if page.bytes.len() <= MAX_INLINE_BYTES => {
+                ToolOutcome::ok(format_page(&page, offset))
+            }
+            // A long page is parsed on a thread of its own, so that it delays nobody else.
+            Ok(page) => {
+                match tokio::task::spawn_blocking(move || format_page(&page, offset)).await {
+                    Ok(text) => ToolOutcome::ok(text),
+                    Err(error) => {
+                        tracing::warn!(%error, "web page not parsed");
+                        ToolOutcome::failed("The page cannot be parsed.")
+                    }
+                }
+            }
             Err(FetchError::Refused(reason)) => {
                 ToolOutcome::new(OutcomeStatus::Invalid, format!("Not fetched: {reason}."))
             }

@@ -53,9 +53,9 @@ pub(super) async fn check(
     })
 }
 
-/// Describes what the process that receives for a binding has reported.
+/// Describes what the process that receives or sends for a binding has reported.
 fn failure_text(failure: &BindingFailure) -> String {
-    format!("no messages are received since {}: {}", format_time(failure.since), failure.reason)
+    format!("failing since {}: {}", format_time(failure.since), failure.reason)
 }
 
 /// Returns what is wrong with a binding.

@@ -114,6 +114,33 @@ struct BindingContext<'a> {
     view: Arc<OrgView>,
 }
 
+/// Receives the body of one request to a webhook.
+#[derive(Debug)]
+pub struct WebhookReceiver {
+    receiver: InboundReceiver,
+    org: OrgId,
+    bound: OrgBinding,
+    connection: ChannelConnection,
+}
+
+impl WebhookReceiver {
+    /// Returns the org whose webhook it is.
+    pub const fn org(&self) -> OrgId {
+        self.org
+    }
+
+    /// Receives the request. The channel verifies it.
+    pub async fn receive(
+        &self,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<InboundOutcome, InboundError> {
+        let Self { receiver, org, bound, connection } = self;
+        let received = receiver.parse(connection, headers, body).await?;
+        Ok(receiver.receive(*org, bound, connection, received).await?)
+    }
+}
+
 impl InboundReceiver {
     /// Creates a receiver. Requests of the org's people go to `team_requests`.
     pub fn new(
@@ -135,23 +162,25 @@ impl InboundReceiver {
         headers: &HeaderMap,
         body: Bytes,
     ) -> Result<InboundOutcome, InboundError> {
-        let (org, bound) = self.enabled_binding(binding).await?;
-        let connection = self.shared.channels.open(&binding_config(org, &bound))?;
-        let received = self.parse(&connection, headers, body).await?;
-        Ok(self.receive(org, &bound, &connection, received).await?)
+        self.open_webhook(binding).await?.receive(headers, body).await
     }
 
-    /// Checks a request before its body is read, and returns the org: the binding exists and
-    /// is enabled, and the headers can belong to one of its requests.
+    /// Checks a request before its body is read: the binding exists and is enabled, and the
+    /// headers can belong to one of its requests.
     pub async fn check_headers(
         &self,
         binding: BindingId,
         headers: &HeaderMap,
-    ) -> Result<OrgId, InboundError> {
+    ) -> Result<WebhookReceiver, InboundError> {
+        let opened = self.open_webhook(binding).await?;
+        opened.connection.check_headers(headers, self.shared.clock.now())?;
+        Ok(opened)
+    }
+
+    async fn open_webhook(&self, binding: BindingId) -> Result<WebhookReceiver, InboundError> {
         let (org, bound) = self.enabled_binding(binding).await?;
         let connection = self.shared.channels.open(&binding_config(org, &bound))?;
-        connection.check_headers(headers, self.shared.clock.now())?;
-        Ok(org)
+        Ok(WebhookReceiver { receiver: self.clone(), org, bound, connection })
     }
 
     /// Verifies and parses a request. Large ones are parsed on a thread of their own, a few

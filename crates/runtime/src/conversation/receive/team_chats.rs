@@ -56,8 +56,15 @@ pub enum TeamRequestError {
     Store(#[from] StoreError),
 }
 
+/// What a request that was carried out could not stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TeamRequestResult {
+    /// How many replies of the agent were being sent already.
+    pub in_flight: usize,
+}
+
 /// The result of a request.
-pub type TeamRequestFuture<'a> = BoxFuture<'a, Result<(), TeamRequestError>>;
+pub type TeamRequestFuture<'a> = BoxFuture<'a, Result<TeamRequestResult, TeamRequestError>>;
 
 /// Carries out requests of the org's people. A request with the same
 /// [`TeamRequest::idempotency_key`] as an earlier one succeeds and changes nothing.
@@ -118,8 +125,8 @@ impl InboundReceiver {
             InboundContent::Press { data, callback_id } => {
                 let Some((action, session)) = parse_button(data) else { return Ok(None) };
                 let done = self.request(context, inbound, chat, session, action).await?;
-                let text = done.as_ref().map_or_else(String::as_str, |()| "Done");
-                answer_press(context.connection, callback_id.as_deref(), text).await;
+                let text = done.map_or_else(|why| why, describe);
+                answer_press(context.connection, callback_id.as_deref(), &text).await;
                 Ok(Some(InboundOutcome::Done))
             }
             InboundContent::Message(parts) => {
@@ -174,7 +181,7 @@ impl InboundReceiver {
         chat: TeamChat,
         session: SessionId,
         action: TeamAction,
-    ) -> Result<Result<(), String>, StoreError> {
+    ) -> Result<Result<TeamRequestResult, String>, StoreError> {
         let binding = context.bound.binding.id;
         let request = TeamRequest {
             org: context.org,
@@ -193,10 +200,19 @@ impl InboundReceiver {
             }
         };
         match done {
-            Ok(()) => Ok(Ok(())),
+            Ok(result) => Ok(Ok(result)),
             Err(TeamRequestError::Refused(why)) => Ok(Err(why)),
             Err(TeamRequestError::Store(error)) => Err(error),
         }
+    }
+}
+
+/// Says that a request was carried out.
+fn describe(result: TeamRequestResult) -> String {
+    match result.in_flight {
+        0 => "Done".to_owned(),
+        1 => "Done. A reply of the agent was already being sent.".to_owned(),
+        count => format!("Done. {count} replies of the agent were already being sent."),
     }
 }
 
@@ -298,4 +314,20 @@ async fn colleague(
     let key = format!("colleague {} {sender}", context.bound.binding.channel);
     let user = derived(UserId::from_u128, context.org.as_u128(), &key);
     Ok(Colleague { user, name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TeamRequestResult, describe};
+
+    /// Z08: a person in a chat reads how many replies could not be stopped.
+    #[test]
+    fn z08_a_chat_reads_what_could_not_be_stopped() {
+        let check = |in_flight, expected: &str| {
+            assert_eq!(describe(TeamRequestResult { in_flight }), expected);
+        };
+        check(0, "Done");
+        check(1, "Done. A reply of the agent was already being sent.");
+        check(3, "Done. 3 replies of the agent were already being sent.");
+    }
 }

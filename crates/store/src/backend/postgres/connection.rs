@@ -84,7 +84,7 @@ impl<'w> PgConnection<'w> {
     fn serve(&mut self, request: &mut Request) -> Result<()> {
         let begin = match request.access {
             Access::Read | Access::ReadHot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Access::Write => "BEGIN",
+            Access::Write | Access::Lease => "BEGIN",
             Access::WriteLater => "BEGIN; SET LOCAL synchronous_commit = off",
         };
         for attempt in 1.. {
