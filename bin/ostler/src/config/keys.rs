@@ -66,7 +66,7 @@ pub(crate) const BENCH_POSTGRES: &str = "OSTLER_BENCH_POSTGRES_URL";
 pub(crate) const BENCH_AMQP: &str = "OSTLER_BENCH_AMQP_URL";
 
 /// The variables that are not keys, with their descriptions.
-pub(crate) const OTHER_VARIABLES: [(&str, &str); 9] = [
+pub(crate) const OTHER_VARIABLES: [(&str, &str); 10] = [
     (HOME, "The folder of the installation, like `--home`."),
     (ORG, "The org that commands work on, like `--org`."),
     (
