@@ -135,7 +135,7 @@ pub(crate) fn check_usable(found: i64) -> Result<()> {
     Ok(())
 }
 
-fn check_not_newer(found: i64, known: i64) -> Result<()> {
+pub(crate) fn check_not_newer(found: i64, known: i64) -> Result<()> {
     if found > known {
         return Err(StoreError::NewerSchema { found, known });
     }

@@ -1,7 +1,7 @@
 //! Export and deletion of a contact's personal data.
 
 pub(crate) mod people;
-mod scan;
+pub(crate) mod scan;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
