@@ -148,6 +148,7 @@ pub use threads::{NewThread, StoredThread, StoredThreadMessage, ThreadCopy, Thre
 pub use workflows::claim::{ClaimedWorkflow, WorkflowAttempt, WorkflowLease};
 pub use workflows::commit::{WorkflowCommit, WorkflowLeaseAction, WorkflowWait};
 pub use workflows::events::PublishOutcome;
+pub use workflows::reopen::ReopenedWorkflow;
 pub use workflows::signals::{WorkflowAnswer, WorkflowSignals};
 pub use workflows::{NewWorkflow, StoredTask, StoredWorkflow};
 
@@ -198,7 +199,6 @@ impl Store {
     pub async fn open(url: &str) -> Result<Self> {
         let store = Self::connect_existing(url)?;
         let named = |error| database_file::name_remedy(url, error);
-        let store = Self::connect(url).map_err(named)?;
         schema::check_usable(store.schema_version().await.map_err(named)?)?;
         Ok(store)
     }
