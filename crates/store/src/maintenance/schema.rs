@@ -55,6 +55,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0014_thread_files",
     "0015_logins",
     "0016_workflow_claims",
+    "0017_erasure_markers",
 ];
 
 /// The schema version that this program needs.
