@@ -114,7 +114,9 @@ impl From<OperationError> for ApiError {
             OperationError::Workflow(
                 WorkflowRefused::NotWaiting { .. }
                 | WorkflowRefused::AlreadyAnswered(_)
-                | WorkflowRefused::AlreadyEnded,
+                | WorkflowRefused::AlreadyEnded
+                | WorkflowRefused::Control(_)
+                | WorkflowRefused::ChangedSince,
             ) => ProblemCode::NotNow,
             OperationError::Workflow(_) => ProblemCode::Invalid,
             OperationError::Escalation(_)

@@ -70,6 +70,8 @@ pub enum NoticeKind {
     UnknownOutcome,
     /// A workflow waits for a person.
     WorkflowWaiting,
+    /// A workflow failed.
+    WorkflowFailed,
     /// An agent asked for a refund that a person has to pay.
     RefundRequested,
     /// An agent one business layer below sent an issue.
@@ -123,9 +125,10 @@ impl NoticeKind {
                 24 * 60 * MINUTE
             }
             // Their subject names one event, which is reported once.
-            Self::UnknownOutcome | Self::WorkflowWaiting | Self::RefundRequested => {
-                30 * 24 * 60 * MINUTE
-            }
+            Self::UnknownOutcome
+            | Self::WorkflowWaiting
+            | Self::WorkflowFailed
+            | Self::RefundRequested => 30 * 24 * 60 * MINUTE,
             Self::Escalation
             | Self::EscalationReminder
             | Self::EscalationUnanswered
@@ -175,6 +178,7 @@ impl NoticeKind {
             }
             Self::UnknownOutcome => "It is unknown whether a call or a message took effect.",
             Self::WorkflowWaiting => "A workflow waits for a person.",
+            Self::WorkflowFailed => "A workflow failed.",
             Self::RefundRequested => "A person has to pay a refund.",
             Self::IssueRaised => "An agent sent an issue.",
             Self::IssueSettled => "An issue that you sent is settled.",
@@ -210,7 +214,7 @@ impl NoticeKind {
                 NoticeTopic::DeadLetters
             }
             Self::UnknownOutcome => NoticeTopic::UnknownOutcomes,
-            Self::WorkflowWaiting => NoticeTopic::Workflows,
+            Self::WorkflowWaiting | Self::WorkflowFailed => NoticeTopic::Workflows,
             Self::Handoff => NoticeTopic::Handoffs,
             Self::IssueRaised
             | Self::IssueSettled

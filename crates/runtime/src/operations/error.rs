@@ -18,7 +18,7 @@ use ostler_domain::soul::NoSuchVersion;
 use ostler_domain::soul::proposal::ProposalRefused;
 use ostler_domain::team::TeamAssemblyRefused;
 use ostler_domain::tool::ToolProblem;
-use ostler_domain::workflow::StepName;
+use ostler_domain::workflow::{ControlRefused, StepName};
 use ostler_store::StoreError;
 
 use crate::agents::QueueError;
@@ -51,6 +51,10 @@ pub enum WorkflowRefused {
     AlreadyAnswered(String),
     #[error("this workflow has ended or was cancelled")]
     AlreadyEnded,
+    #[error(transparent)]
+    Control(#[from] ControlRefused),
+    #[error("this workflow has changed since; try again")]
+    ChangedSince,
 }
 
 /// Why an operation on queue agents was refused.

@@ -60,6 +60,7 @@ mod tool_test;
 mod tools;
 mod unknown_outcomes;
 mod users;
+mod workflow_control;
 mod workflows;
 pub mod world;
 
@@ -109,6 +110,7 @@ pub use soul_proposals::ProposalDetail;
 pub use takeover::Takeover;
 pub use threads::ThreadAccess;
 pub use tools::{OrgToolSet, ToolChange};
+pub use workflow_control::{GraphFormat, WorkflowCall};
 
 /// The result of an operation.
 pub type Result<T> = std::result::Result<T, OperationError>;

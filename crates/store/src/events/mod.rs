@@ -112,8 +112,13 @@ const END: Sql = Sql {
        ORDER BY xid DESC, id DESC LIMIT 1",
 };
 
-/// The statement that appends the events of a run, for the run's transaction.
-pub(crate) fn append(org: OrgId, run: RunId, events: &[NewEvent]) -> Result<Option<Statement>> {
+/// The statement that appends events, of a run or of something else, for the transaction
+/// that they are about.
+pub(crate) fn append(
+    org: OrgId,
+    run: Option<RunId>,
+    events: &[NewEvent],
+) -> Result<Option<Statement>> {
     if events.is_empty() {
         return Ok(None);
     }

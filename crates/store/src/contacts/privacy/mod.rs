@@ -10,6 +10,7 @@ mod export;
 pub(crate) mod find;
 mod records;
 mod shared;
+mod sweep;
 mod tables;
 mod workflows;
 
