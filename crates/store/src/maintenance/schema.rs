@@ -54,6 +54,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0013_subagent_runs",
     "0014_thread_files",
     "0015_logins",
+    "0016_session_work",
 ];
 
 /// The schema version that this program needs.

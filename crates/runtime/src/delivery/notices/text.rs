@@ -77,7 +77,9 @@ pub fn describe(notice: &NewNotice, data: &Value, names: &AgentNames) -> String 
         NoticeKind::WorkflowWaiting => format!("{what}{}", because("question")),
         NoticeKind::RefundRequested => format!("{what}{}", because("reason")),
         NoticeKind::IssueRaised => format!("{what}{}", because("summary")),
-        NoticeKind::SignedUp => format!("{what}{}", because("name")),
+        NoticeKind::SignedUp | NoticeKind::SessionAssigned => {
+            format!("{what}{}", because("name"))
+        }
         NoticeKind::DelegationReceived | NoticeKind::Instruction => {
             format!("{what}{}", because("instruction"))
         }
@@ -157,6 +159,7 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
         NoticeKind::DelegationAnswered => "a client answered a delegation".into(),
         NoticeKind::Instruction => "the PM gave an agent an instruction".into(),
         NoticeKind::SignedUp => "an organization signed up".into(),
+        NoticeKind::SessionAssigned => "a conversation was assigned to you".into(),
         NoticeKind::WorkflowWaiting => {
             format!(
                 "the workflow {} waits for a person",
@@ -177,6 +180,7 @@ fn next_command(notice: &NewNotice, data: &Value, org: &str) -> Option<String> {
         NoticeKind::UnknownOutcome => "unknown-outcome ls".to_owned(),
         NoticeKind::WorkflowWaiting => format!("workflow show {}", text(data, "workflow")?),
         NoticeKind::RefundRequested => format!("refund paid {}", text(data, "refund")?),
+        NoticeKind::SessionAssigned => format!("session show {}", notice.subject),
         NoticeKind::CreditsExhausted | NoticeKind::LowCredits(_) => "credit show".to_owned(),
         NoticeKind::NoBinding => "channel ls".to_owned(),
         NoticeKind::IssueRaised => format!("issue show {}", text(data, "issue")?),
