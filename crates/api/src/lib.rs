@@ -9,6 +9,7 @@
 //! | [`problem`] | errors with stable codes |
 //! | [`page`] | cursor pagination |
 //! | [`session`] | sessions: reading, takeover, writing, handing back |
+//! | [`session_work`] | who looks after a session, notes, what was read, search of messages |
 //! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_outcome`], [`notice`] | what waits for a person |
 //! | [`hierarchy`] | issues, delegations and insights between business layers; proposals about agents |
 //! | [`org`], [`contact`], [`audit`] | organizations and members, contacts, the audit log |
@@ -45,6 +46,7 @@ pub mod refund;
 pub mod run;
 pub mod service;
 pub mod session;
+pub mod session_work;
 pub mod soul;
 pub mod thread;
 pub mod thread_event;

@@ -126,6 +126,7 @@ impl From<OperationError> for ApiError {
             | OperationError::NoTool(_)
             | OperationError::ToolUnavailable { .. }
             | OperationError::Unreachable(_)
+            | OperationError::NotReplayable { .. }
             | OperationError::NoAnsweringAgent => ProblemCode::NotNow,
             OperationError::QueueAgent(_) => ProblemCode::NotNow,
             OperationError::Queue(_) => ProblemCode::Unavailable,
@@ -141,6 +142,7 @@ impl From<OperationError> for ApiError {
             | OperationError::Guardrail(_)
             | OperationError::OwnersSetting(_) => ProblemCode::Forbidden,
             OperationError::NoMember(_)
+            | OperationError::NoAssignee(_)
             | OperationError::NoOrg(_)
             | OperationError::NoUser(_)
             | OperationError::NoAccountLink(_)
@@ -151,6 +153,7 @@ impl From<OperationError> for ApiError {
             | OperationError::NoRecord { .. } => ProblemCode::NotFound,
             OperationError::Team(_)
             | OperationError::NotEmail(_)
+            | OperationError::TooLong { .. }
             | OperationError::ManyPeople { .. }
             | OperationError::Invitation(_)
             | OperationError::SameContact

@@ -71,8 +71,11 @@ pub use conversation::history::StoredMessage;
 pub use conversation::inbox::{AcceptOutcome, FollowUpEntry, NewInboxEntry};
 pub use conversation::journal::{CallOutcome, LeaseStatus, RetrySafety, StoredCall, StoredIntent};
 pub use conversation::lease::{Lease, ReleaseReason};
+pub use conversation::message_search::{MessageHit, MessageMatcher, MessageSearchPage};
+pub use conversation::notes::SessionNote;
 pub use conversation::operator_change::OperatorChange;
 pub use conversation::record_changes::RecordChange;
+pub use conversation::session_work::{Assignment, SessionWork};
 pub use conversation::sessions::{
     DueSession, RecentRun, SessionFilter, StoredRun, StoredSession, TurnStart,
 };

@@ -33,6 +33,8 @@ const TITLES: Record<string, string> = {
   delegation_received: 'The agency gave work',
   delegation_answered: 'A client answered work',
   instruction: 'The PM gave an instruction',
+  session_assigned: 'A conversation was assigned to you',
+  signed_up: 'An organization signed up',
 }
 
 export function noticeTitle({ kind }: Notice): string {

@@ -86,6 +86,8 @@ pub enum NoticeKind {
     Instruction,
     /// A stranger got an org of their own.
     SignedUp,
+    /// A conversation was assigned to a person.
+    SessionAssigned,
 }
 
 /// How soon a person has to know.
@@ -144,7 +146,8 @@ impl NoticeKind {
             | Self::DelegationReceived
             | Self::DelegationAnswered
             | Self::Instruction
-            | Self::SignedUp => 0,
+            | Self::SignedUp
+            | Self::SessionAssigned => 0,
         })
     }
 
@@ -186,6 +189,7 @@ impl NoticeKind {
             Self::DelegationAnswered => "A client answered your delegation.",
             Self::Instruction => "The PM gave you an instruction.",
             Self::SignedUp => "Somebody signed up.",
+            Self::SessionAssigned => "A conversation was assigned to a person.",
         }
     }
 
@@ -215,7 +219,7 @@ impl NoticeKind {
             }
             Self::UnknownOutcome => NoticeTopic::UnknownOutcomes,
             Self::WorkflowWaiting | Self::WorkflowFailed => NoticeTopic::Workflows,
-            Self::Handoff => NoticeTopic::Handoffs,
+            Self::Handoff | Self::SessionAssigned => NoticeTopic::Handoffs,
             Self::IssueRaised
             | Self::IssueSettled
             | Self::DelegationReceived

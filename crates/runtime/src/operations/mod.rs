@@ -11,6 +11,7 @@
 mod account_links;
 mod actor;
 mod approvals;
+mod assignees;
 mod audit;
 mod bindings;
 mod clients;
@@ -30,6 +31,7 @@ mod keys;
 mod knowledge;
 mod levels;
 mod logins;
+mod message_search;
 mod models;
 mod names;
 mod notice_choices;
@@ -42,10 +44,12 @@ mod queue_teams;
 mod queue_work;
 pub mod reflection;
 mod refunds;
+mod replay;
 mod resources;
 mod rule_source;
 mod runs;
 mod session_change;
+mod session_work;
 mod sessions;
 mod set_up;
 mod settings;
@@ -71,6 +75,7 @@ use ostler_domain::org::permission::OrgPermission;
 use ostler_store::{FollowUpEntry, NewAuditEntry, OrgStore, Store};
 use serde_json::{Value, json};
 
+use crate::assembly::Services;
 use crate::conversation::Worker;
 use crate::deps::Clock;
 use crate::ids::{derived, fresh};
@@ -88,6 +93,7 @@ pub use audit::{AuditedField, NamedAuditEntry};
 pub use bindings::{BindingChange, NewBinding};
 pub use clients::{BotHost, ClientParts, ClientStats, CreatedClient, NewClient, first_resources};
 pub use contacts::{ContactSummary, Person};
+pub use credits::SpendReport;
 pub use data::{ImportFile, ImportPlan, ImportRow, RowOutcome, RowPlan, StoredItem};
 pub use deep_links::{NewDeepLink, StoredDeepLink};
 pub use error::{OperationError, QueueAgentRefused, WorkflowRefused};
@@ -95,6 +101,7 @@ pub use escalations::WaitingSession;
 pub use exchange::ExchangeRecord;
 pub use inbox::InboxItem;
 pub use logins::{LoginOrigin, NewPasswordCode};
+pub use message_search::FoundMessage;
 pub use names::ActorNames;
 pub use people::{NewMember, RemovedMember};
 pub use queue_agents::{NewQueueAgent, QueueAgentType};
@@ -102,8 +109,10 @@ pub use queue_delegations::NewDelegation;
 pub use queue_teams::{QueueBacklog, TeamRole};
 pub use queue_work::WorkItem;
 pub use refunds::{OrderRefund, SettledRefund};
+pub use replay::{PlannedTurn, ReplayChange, ReplayPlan, RunReplay, TurnReplay};
 pub use resources::version_of;
 pub use rule_source::{DecidedCall, RuleSource, RuleSources};
+pub use session_work::{ListedSession, SessionHolder, SessionQuery, SessionWorkDetail};
 pub use sessions::SessionDetail;
 pub use settings::OrgSection;
 pub use soul_proposals::ProposalDetail;
@@ -126,6 +135,8 @@ struct Inner {
     bell: Doorbell,
     running_turns: RunningTurns,
     org_views: OrgViews,
+    /// What turns run with; `None` in a process that runs none.
+    services: Option<Arc<Services>>,
 }
 
 impl Operations {
@@ -138,6 +149,7 @@ impl Operations {
             clock,
             bell: Doorbell::default(),
             running_turns: RunningTurns::default(),
+            services: None,
         }))
     }
 
@@ -152,6 +164,7 @@ impl Operations {
             bell: worker.bell().clone(),
             running_turns: worker.running_turns().clone(),
             org_views: worker.org_views().clone(),
+            services: Some(worker.services()),
         }))
     }
 
@@ -164,6 +177,7 @@ impl Operations {
             bell: Doorbell::default(),
             running_turns: RunningTurns::default(),
             org_views,
+            services: None,
         }))
     }
 

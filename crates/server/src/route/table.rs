@@ -41,7 +41,11 @@ pub(crate) fn groups() -> Vec<Group> {
         group("Contacts", "The people that an organization knows.", orgs::contacts::routes()),
         group("Audit", "Every change, and who made it.", orgs::audit::routes()),
         group("Events", "What happens in an organization, as it happens.", events::routes()),
-        group("Sessions", "Conversations: read, take over, hand back.", orgs::sessions::routes()),
+        group("Sessions", "Conversations: read, take over, hand back.", {
+            let mut routes = orgs::sessions::routes();
+            routes.extend(orgs::session_work::routes());
+            routes
+        }),
         group("Inbox", "What waits for people of an agency.", orgs::inbox::routes()),
         group("Escalations", "Conversations that wait for a person.", orgs::escalations::routes()),
         group("Approvals", "Tool calls that wait for a person.", orgs::approvals::routes()),

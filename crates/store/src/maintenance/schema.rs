@@ -57,6 +57,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0016_send_breakers",
     "0017_workflow_claims",
     "0018_erasure_markers",
+    "0019_session_work",
 ];
 
 /// The schema version that this program needs.

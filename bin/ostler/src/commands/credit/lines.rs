@@ -62,6 +62,7 @@ const fn cost(bearer: CostBearer) -> &'static str {
 fn expense(expense: &Expense) -> String {
     match expense {
         Expense::Model => "model calls".to_owned(),
+        Expense::ModelCalls(model) => format!("calls of {model}"),
         Expense::Tool(tool) => tool.to_string(),
         Expense::Test(tested) => format!("{} (test)", self::expense(tested)),
     }

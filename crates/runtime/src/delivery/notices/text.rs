@@ -80,7 +80,9 @@ pub fn describe(notice: &NewNotice, data: &Value, names: &AgentNames) -> String 
         NoticeKind::WorkflowFailed => format!("{what}{}", because("reason")),
         NoticeKind::RefundRequested => format!("{what}{}", because("reason")),
         NoticeKind::IssueRaised => format!("{what}{}", because("summary")),
-        NoticeKind::SignedUp => format!("{what}{}", because("name")),
+        NoticeKind::SignedUp | NoticeKind::SessionAssigned => {
+            format!("{what}{}", because("name"))
+        }
         NoticeKind::DelegationReceived | NoticeKind::Instruction => {
             format!("{what}{}", because("instruction"))
         }
@@ -166,6 +168,7 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
         NoticeKind::WorkflowFailed => {
             format!("the workflow {} failed", text(data, "name").unwrap_or("of the org"))
         }
+        NoticeKind::SessionAssigned => "a conversation was assigned to you".into(),
         NoticeKind::WorkflowWaiting => {
             format!(
                 "the workflow {} waits for a person",
@@ -188,6 +191,7 @@ fn next_command(notice: &NewNotice, data: &Value, org: &str) -> Option<String> {
             format!("workflow show {}", text(data, "workflow")?)
         }
         NoticeKind::RefundRequested => format!("refund paid {}", text(data, "refund")?),
+        NoticeKind::SessionAssigned => format!("session show {}", notice.subject),
         NoticeKind::CreditsExhausted | NoticeKind::LowCredits(_) => "credit show".to_owned(),
         NoticeKind::NoBinding => "channel ls".to_owned(),
         NoticeKind::IssueRaised => format!("issue show {}", text(data, "issue")?),

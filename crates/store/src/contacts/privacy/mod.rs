@@ -38,6 +38,8 @@ pub enum PersonalDataKind {
     Call,
     Session,
     Message,
+    /// A note of a person about a session.
+    Note,
     Run,
     Approval,
     Event,

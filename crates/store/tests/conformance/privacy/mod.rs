@@ -54,6 +54,7 @@ fn everything() -> PersonalDataCounts {
         (PersonalDataKind::Call, 3),
         (PersonalDataKind::Session, 2),
         (PersonalDataKind::Message, 4),
+        (PersonalDataKind::Note, 2),
         (PersonalDataKind::Run, 2),
         (PersonalDataKind::Approval, 2),
         (PersonalDataKind::Event, 2),
