@@ -6,7 +6,6 @@ use ostler_domain::org::permission::OrgPermission;
 use ostler_store::{LedgerLine, NewGrant};
 use serde_json::json;
 
-use ostler_domain::money::Credits;
 use ostler_domain::money::spend::Spend;
 use ostler_domain::org::Org;
 use ostler_domain::time::{Timestamp, UtcDay};
