@@ -16,6 +16,7 @@
 //! | [`run`], [`soul`] | runs with their harness, souls |
 //! | [`workflow`], [`refund`] | workflows, refunds |
 //! | [`inbox`] | what waits for a person in an agency and its clients |
+//! | [`completion`] | chat completions in the form of the OpenAI API |
 //! | [`credit`] | credit accounts and ledgers |
 //! | [`knowledge`] | knowledge documents |
 //! | [`thread`], [`thread_event`] | threads of the interactive harness and their events |
@@ -28,6 +29,7 @@
 pub mod account;
 pub mod approval;
 pub mod audit;
+pub mod completion;
 pub mod contact;
 pub mod credit;
 pub mod dead_letter;

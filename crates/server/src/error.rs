@@ -66,6 +66,8 @@ impl IntoResponse for ApiError {
             }
             _ => {}
         }
+        // For protocols that have another form of errors.
+        response.extensions_mut().insert(self.0);
         response
     }
 }

@@ -40,19 +40,25 @@
 //! | `stream` | server-sent events with back-pressure, heartbeats and a maximum age |
 //! | [`wire`] | stored values as wire types |
 //! | `dashboard` | the files of the dashboard |
+//! | `agent_reply` | waiting for the answer to a request |
+//! | `completions` | agents as models of the OpenAI API |
+//! | `mcp` | agents, sessions and approvals as tools of the Model Context Protocol |
 //! | `chat`, `webhooks`, `events`, `orgs`, `health` | the handlers |
 
 mod account;
+mod agent_reply;
 mod body;
 mod caller;
 mod chat;
 pub mod client_address;
+mod completions;
 mod dashboard;
 mod error;
 mod event_tail;
 mod events;
 mod health;
 mod idempotency;
+mod mcp;
 pub mod metrics;
 mod open_counts;
 mod openapi;

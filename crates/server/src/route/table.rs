@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Access, Group};
-use crate::{account, chat, dashboard, events, health, openapi, orgs, webhooks};
+use crate::{account, chat, completions, dashboard, events, health, mcp, openapi, orgs, webhooks};
 
 /// Returns all routes.
 pub(crate) fn groups() -> Vec<Group> {
@@ -72,6 +72,8 @@ pub(crate) fn groups() -> Vec<Group> {
         ),
         group("Proposals", "What is proposed about agents.", orgs::proposals::routes()),
         group("Threads", "Threads of the interactive harness.", orgs::threads::routes()),
+        group("Chat completions", "Agents as models of the OpenAI API.", completions::routes()),
+        group("MCP", "Agents and approvals as tools of the Model Context Protocol.", mcp::routes()),
         group("Webhooks", "Inbound messages of channels.", webhooks::routes()),
         group("Web chat", "The chat of visitors.", chat::routes()),
         group("Service", "State and description of the server.", {

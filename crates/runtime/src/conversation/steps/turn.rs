@@ -190,6 +190,7 @@ pub(crate) async fn drive(
     let running = context.services.running_turns.register(
         session.id,
         RunningTurn {
+            run: context.run_id,
             session: Arc::new(session.clone()),
             view: context.view.clone(),
             org_views: context.services.org_views.clone(),
