@@ -35,6 +35,7 @@ fn full() -> Envelope {
         to_agent: Some("worker".parse().unwrap()),
         forwarded_by: Some("tired".parse().unwrap()),
         root_reference: Some(ReferenceCode::new(UtcDay::default(), 1)),
+        traceparent: Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".into()),
     };
     envelope.priority = Priority::Critical;
     envelope.sla_deadline = Some(Timestamp::from_millis(99));

@@ -188,7 +188,7 @@ mod tests {
     /// waits; a dead letter is not.
     #[test]
     fn c17_c18_a_message_is_held_before_it_becomes_a_dead_letter() {
-        let minutes = |count| Duration::from_secs(count * 60);
+        let minutes = |count: u64| Duration::from_secs(count * 60);
         let check = |channel: &Channel, attempt: SendAttempt| {
             let retries = SendRetries::for_channel(channel, minutes(5));
             let ask = UnknownOutcomePolicy::AskPerson;
