@@ -9,6 +9,7 @@
 //! | [`problem`] | errors with stable codes |
 //! | [`page`] | cursor pagination |
 //! | [`session`] | sessions: reading, takeover, writing, handing back |
+//! | [`transcript`] | a conversation as people read it |
 //! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_outcome`], [`notice`] | what waits for a person |
 //! | [`hierarchy`] | issues, delegations and insights between business layers; proposals about agents |
 //! | [`org`], [`contact`], [`audit`] | organizations and members, contacts, the audit log |
@@ -48,5 +49,6 @@ pub mod session;
 pub mod soul;
 pub mod thread;
 pub mod thread_event;
+pub mod transcript;
 pub mod unknown_outcome;
 pub mod workflow;

@@ -1,28 +1,30 @@
 //! `ostler approval ls`.
 
+use ostler_api::approval::Approval;
 use ostler_domain::gate::GateDecision;
-use ostler_server::wire;
-use ostler_store::DecisionState;
 
 use super::{LIST_LIMIT, call};
+use crate::api_client::{open_listed_orgs, orgs_name};
 use crate::commands::args::OrgsArgs;
-use crate::commands::operator::{open_orgs, orgs_name};
-use crate::commands::session::view::{AgentNames, format_time};
+use crate::commands::session::view::format_time;
 use crate::screen::{Cell, HEADER, NextCommand, WARNING, print_next, print_rows};
 
 pub(super) async fn run(args: &OrgsArgs) -> anyhow::Result<()> {
-    let (operator, orgs) = open_orgs(args).await?;
+    let orgs = open_listed_orgs(args).await?;
     let mut pending = Vec::new();
     for org in &orgs {
-        let names = AgentNames::load(&operator.store, org.id).await?;
-        let own = operator.org(org).approvals(DecisionState::Pending, None, LIST_LIMIT).await?;
-        pending.extend(own.into_iter().map(|stored| {
-            let agent = names.get(stored.approval.agent);
-            (org, agent, stored)
+        let own: Vec<Approval> = org.list(&["approvals"], &[], LIST_LIMIT).await?;
+        if own.is_empty() {
+            continue;
+        }
+        let names = org.agent_names().await?;
+        pending.extend(own.into_iter().map(|approval| {
+            let agent = names.get(approval.agent);
+            (&org.org, agent, approval)
         }));
     }
     if args.output.json {
-        let all: Vec<_> = pending.iter().map(|(_, _, stored)| wire::approval(stored)).collect();
+        let all: Vec<&Approval> = pending.iter().map(|(_, _, approval)| approval).collect();
         return crate::commands::print_json(&all);
     }
     let Some((org, _, first)) = pending.first() else {
@@ -31,21 +33,20 @@ pub(super) async fn run(args: &OrgsArgs) -> anyhow::Result<()> {
     };
     let header = ["approval", "org", "call", "by", "why", "asked", "expires"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(pending.iter().map(|(org, agent, stored)| {
-        let approval = &stored.approval;
+    rows.extend(pending.iter().map(|(org, agent, approval)| {
         [
             Cell::id(&approval.id).with_style(WARNING),
             org.slug.as_str().into(),
-            call(stored).into(),
+            call(approval).into(),
             agent.as_str().into(),
-            GateDecision::Ask(approval.ask_reason.clone()).to_string().into(),
+            GateDecision::Ask(approval.why.clone()).to_string().into(),
             Cell::whole(format_time(approval.requested_at)),
             Cell::whole(format_time(approval.expires_at)),
         ]
     }));
     print_rows(&rows);
     print_next([NextCommand::new(
-        format!("ostler approval approve {} --org {}", first.approval.id, org.slug),
+        format!("ostler approval approve {} --org {}", first.id, org.slug),
         "",
     )]);
     Ok(())

@@ -1,6 +1,7 @@
 //! `ostler session assign`.
 
 use clap::Args;
+use ostler_api::session::{AssignRequest, AssignResponse};
 use serde_json::json;
 
 use super::{SessionArgs, open_session};
@@ -16,9 +17,10 @@ pub(crate) struct AssignArgs {
 }
 
 pub(super) async fn run(args: &AssignArgs) -> anyhow::Result<()> {
-    let (operator, org, id) = open_session(&args.session).await?;
-    let agents: Vec<&str> = args.agents.iter().map(String::as_str).collect();
-    let team = operator.org(&org).assign(id, &agents).await?;
-    let text = format!("{id}  assigned to {}", agents.join(", "));
+    let (org, session) = open_session(&args.session).await?;
+    let (id, request) = (session.id, AssignRequest { agents: args.agents.clone() });
+    let path = ["sessions", &id.to_string(), "assign"];
+    let AssignResponse { agents: team } = org.post(&path, &request).await?;
+    let text = format!("{id}  assigned to {}", args.agents.join(", "));
     print_result(&args.session.output, &json!({"session": id, "agents": team}), &text)
 }
