@@ -89,7 +89,7 @@ const ROOMS: [(&str, &[&str]); 22] = [
     ("tokio-postgres", &["ostler-store", "ostler-bench", "ostler-testkit"]),
     ("sqlx", &["ostler-store"]),
     ("lapin", &["ostler-bus", "ostler-bench"]),
-    ("axum", &["ostler-server"]),
+    ("axum", &["ostler-server", "ostler-bench"]),
     ("ratatui", &["ostler-tui"]),
     ("crossterm", &["ostler-tui"]),
     ("lettre", &["ostler-channels"]),

@@ -24,9 +24,9 @@ export async function open(path, { key = ada, width = 1280, height = 800, scheme
 }
 
 /** Asks the API. */
-export async function api(path, body) {
+export async function api(path, body, method = body ? 'POST' : 'GET') {
   const headers = { authorization: `Bearer ${ada}`, 'content-type': 'application/json' }
-  const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+  const init = body ? { method, headers, body: JSON.stringify(body) } : { headers }
   const response = await fetch(`${url}/v1/orgs/bella/${path}`, init)
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
   return response.json()

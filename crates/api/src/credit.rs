@@ -1,5 +1,6 @@
 //! Credit accounts and their ledgers.
 
+use ostler_domain::id::{AgentId, OrgId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::time::Timestamp;
@@ -50,6 +51,8 @@ pub struct LedgerExpense {
     pub bearer: ExpenseBearer,
     /// The tool that was called; `null` for calls of a model.
     pub tool: Option<String>,
+    /// The model that was called, if the agent named it.
+    pub model: Option<String>,
     /// Whether a person tried it out.
     pub is_test: bool,
 }
@@ -83,4 +86,57 @@ pub struct GrantRequest {
     pub reference: String,
     pub pool: PoolKind,
     pub amount: Credits,
+}
+
+/// What an org spent in some days. Lists begin with the largest sum.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SpendReport {
+    /// The first day, such as `2026-11-19`; days are in UTC.
+    pub since: String,
+    /// The cost of the org's own work, also where others paid for it.
+    pub total: Credits,
+    /// The part of it that was spent in tests.
+    pub tests: Credits,
+    /// The part of it that the parent or the platform paid.
+    pub paid_by_others: Credits,
+    /// What the org paid for its clients, which is not in the total.
+    pub for_clients: Credits,
+    /// Days without costs are left out; oldest first.
+    pub days: Vec<SpentOnDay>,
+    pub agents: Vec<SpentByAgent>,
+    /// `null` is what was spent without a record of the model.
+    pub models: Vec<SpentOnName>,
+    pub tools: Vec<SpentOnName>,
+    /// The cost of the work of each client.
+    pub clients: Vec<SpentByClient>,
+}
+
+/// What was spent on a day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SpentOnDay {
+    pub day: String,
+    pub credits: Credits,
+}
+
+/// What an agent spent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SpentByAgent {
+    pub agent: AgentId,
+    pub credits: Credits,
+}
+
+/// What was spent on a model or a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SpentOnName {
+    pub name: Option<String>,
+    pub credits: Credits,
+}
+
+/// What the work of a client cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SpentByClient {
+    pub org: OrgId,
+    pub slug: String,
+    pub name: String,
+    pub credits: Credits,
 }

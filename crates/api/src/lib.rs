@@ -10,12 +10,14 @@
 //! | [`page`] | cursor pagination |
 //! | [`session`] | sessions: reading, takeover, writing, handing back |
 //! | [`transcript`] | a conversation as people read it |
+//! | [`session_work`] | who looks after a session, notes, what was read, search of messages |
 //! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_outcome`], [`notice`] | what waits for a person |
 //! | [`hierarchy`] | issues, delegations and insights between business layers; proposals about agents |
 //! | [`org`], [`contact`], [`audit`] | organizations and members, contacts, the audit log |
 //! | [`run`], [`soul`] | runs with their harness, souls |
 //! | [`workflow`], [`refund`] | workflows, refunds |
 //! | [`inbox`] | what waits for a person in an agency and its clients |
+//! | [`completion`] | chat completions in the form of the OpenAI API |
 //! | [`credit`] | credit accounts and ledgers |
 //! | [`knowledge`] | knowledge documents |
 //! | [`thread`], [`thread_event`] | threads of the interactive harness and their events |
@@ -28,6 +30,7 @@
 pub mod account;
 pub mod approval;
 pub mod audit;
+pub mod completion;
 pub mod contact;
 pub mod credit;
 pub mod dead_letter;
@@ -46,6 +49,7 @@ pub mod refund;
 pub mod run;
 pub mod service;
 pub mod session;
+pub mod session_work;
 pub mod soul;
 pub mod thread;
 pub mod thread_event;

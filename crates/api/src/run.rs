@@ -1,6 +1,9 @@
 //! Runs: how messages were answered, and in which harness.
 
 use ostler_domain::id::{AgentId, InboxId, RunId, SessionId};
+use ostler_domain::money::Credits;
+use ostler_domain::run_diff::{TurnDiff, TurnPath};
+use ostler_domain::scope::policy::ToolPolicy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -73,4 +76,58 @@ pub struct ExplainedTool {
 pub struct MissingTool {
     pub name: String,
     pub reason: String,
+}
+
+/// Body of `POST runs/ID/replay`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReplayRequest {
+    /// The model of all agents, instead of those of the run.
+    pub model: Option<String>,
+    /// The tool policy of the organization, instead of that of the run.
+    pub policy: Option<ToolPolicy>,
+}
+
+/// What a replay would do and cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplayPlan {
+    pub run: RunId,
+    /// The models that are asked, in order of preference; empty for the installation's
+    /// default.
+    pub models: Vec<String>,
+    /// The turns of the run, as they were recorded.
+    pub turns: Vec<PlannedTurn>,
+    /// What the tokens of the run cost with the model, which the organization pays. A turn
+    /// costs a credit at least.
+    pub estimate: Credits,
+}
+
+/// A turn of a run, as it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedTurn {
+    pub agent: AgentId,
+    /// The system prompt, built again from what the run names.
+    pub prompt: String,
+    pub recorded: TurnPath,
+}
+
+/// A run that was run again, with recorded tool results and without effects.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunReplay {
+    pub plan: ReplayPlan,
+    pub turns: Vec<TurnReplay>,
+    /// What the organization was charged for the model.
+    pub charged: Credits,
+    /// What could not be as it was.
+    pub notes: Vec<String>,
+}
+
+/// A turn that was run again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnReplay {
+    pub agent: AgentId,
+    pub recorded: TurnPath,
+    pub replayed: TurnPath,
+    pub diff: TurnDiff,
+    pub took_ms: u64,
 }

@@ -103,6 +103,10 @@ pub enum SessionFilter {
     #[default]
     All,
     HandedOff,
+    /// Open ones that the caller looks after.
+    AssignedToMe,
+    /// Open ones with messages that the caller has not read.
+    Unread,
 }
 
 /// A session with its messages, runs and pending approvals.

@@ -95,3 +95,51 @@ pub struct PublishEventRequest {
     #[serde(default)]
     pub payload: Option<Value>,
 }
+
+/// What a person does to a step of a workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepChange {
+    /// The steps after it run as if it were done, without its result.
+    Skip,
+    /// Nothing of it starts until it is continued.
+    Pause,
+    Continue,
+}
+
+/// Body of `POST workflows/WORKFLOW/steps`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeStepRequest {
+    pub step: String,
+    pub change: StepChange,
+}
+
+/// Response to `POST workflows/WORKFLOW/retry`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RetriedWorkflow {
+    /// The steps that run again.
+    pub steps: Vec<String>,
+}
+
+/// A workflow as a picture, with the states of its steps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkflowGraph {
+    /// A Mermaid flowchart.
+    pub mermaid: String,
+    /// An SVG picture.
+    pub svg: String,
+}
+
+/// A call of a workflow's step that waits for an approval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitingWorkflowCall {
+    pub workflow: WorkflowId,
+    /// The name of the workflow.
+    pub name: String,
+    pub task: String,
+    pub tool: String,
+    pub arguments: Value,
+    /// Why it needs an approval.
+    pub why: String,
+}

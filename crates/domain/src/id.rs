@@ -191,6 +191,8 @@ ids! {
     ThreadId = b"thr";
     /// A message of a thread.
     MessageId = b"msg";
+    /// A note of a person about a session.
+    NoteId = b"nte";
     /// A run.
     RunId = b"run";
     /// An inbox entry: a received message that waits to be processed.

@@ -24,6 +24,7 @@
 //! | [`queue_agent`] | agents on the bus: authority, selection, deadlines, failures |
 //! | [`workflow`] | durable graphs of steps: what runs next, what is undone |
 //! | [`channel`] | channels, their bindings, and the retry of sends |
+//! | [`run_diff`] | what changes when a stored run is run again |
 //!
 //! The modules share [`id`], [`time`], [`mod@reference`] codes, [`message`] parts,
 //! [`contact`], [`business_data`], [`notice`], [`audit`], [`retry`], [`rate_limit`], [`secret`] and network [`address`]es.
@@ -78,6 +79,7 @@ pub mod rate_limit;
 pub mod reference;
 pub mod refund;
 pub mod retry;
+pub mod run_diff;
 pub mod scope;
 pub mod secret;
 pub mod session;

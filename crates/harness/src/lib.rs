@@ -93,6 +93,7 @@ pub use ostler_domain::money::Credits;
 pub use ostler_domain::tool::ToolCategory;
 pub use ostler_engine::turn::{EndReason, SubagentMeta, TurnEnd, parse_subagent_meta};
 pub use ostler_store::Store;
+pub use ostler_workspace::context::images::media_type as image_media_type;
 pub use permission_files::{
     CategoryOf, LoadedPermissions, PROJECT_PERMISSIONS, PermissionFileError, PermissionFiles,
 };

@@ -73,6 +73,14 @@ impl Caller {
         }
     }
 
+    /// Returns the orgs of the caller.
+    pub(crate) fn orgs(&self) -> Vec<OrgId> {
+        match self {
+            Self::Key { org, .. } => vec![*org],
+            Self::User { account, .. } => account.memberships.iter().map(|one| one.org).collect(),
+        }
+    }
+
     /// Returns the only org of the caller, if there is only one.
     pub(crate) fn only_org(&self) -> Option<OrgId> {
         match self {

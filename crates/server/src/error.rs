@@ -81,6 +81,8 @@ impl IntoResponse for ApiError {
             }
             _ => {}
         }
+        // For protocols that have another form of errors.
+        response.extensions_mut().insert(self.0);
         response
     }
 }
@@ -127,7 +129,9 @@ impl From<OperationError> for ApiError {
             OperationError::Workflow(
                 WorkflowRefused::NotWaiting { .. }
                 | WorkflowRefused::AlreadyAnswered(_)
-                | WorkflowRefused::AlreadyEnded,
+                | WorkflowRefused::AlreadyEnded
+                | WorkflowRefused::Control(_)
+                | WorkflowRefused::ChangedSince,
             ) => ProblemCode::NotNow,
             OperationError::Workflow(_) => ProblemCode::Invalid,
             OperationError::Escalation(_)
@@ -137,6 +141,7 @@ impl From<OperationError> for ApiError {
             | OperationError::NoTool(_)
             | OperationError::ToolUnavailable { .. }
             | OperationError::Unreachable(_)
+            | OperationError::NotReplayable { .. }
             | OperationError::NoAnsweringAgent => ProblemCode::NotNow,
             OperationError::QueueAgent(_) => ProblemCode::NotNow,
             OperationError::Queue(_) => ProblemCode::Unavailable,
@@ -152,6 +157,7 @@ impl From<OperationError> for ApiError {
             | OperationError::Guardrail(_)
             | OperationError::OwnersSetting(_) => ProblemCode::Forbidden,
             OperationError::NoMember(_)
+            | OperationError::NoAssignee(_)
             | OperationError::NoOrg(_)
             | OperationError::NoUser(_)
             | OperationError::NoAccountLink(_)
@@ -162,6 +168,7 @@ impl From<OperationError> for ApiError {
             | OperationError::NoRecord { .. } => ProblemCode::NotFound,
             OperationError::Team(_)
             | OperationError::NotEmail(_)
+            | OperationError::TooLong { .. }
             | OperationError::ManyPeople { .. }
             | OperationError::Invitation(_)
             | OperationError::SameContact

@@ -42,13 +42,18 @@
 //! | [`wire`] | stored values as wire types |
 //! | [`transcript`] | conversations as people read them |
 //! | `dashboard` | the files of the dashboard |
+//! | `agent_reply` | waiting for the answer to a request |
+//! | `completions` | agents as models of the OpenAI API |
+//! | `mcp` | agents, sessions and approvals as tools of the Model Context Protocol |
 //! | `chat`, `webhooks`, `events`, `orgs`, `health` | the handlers |
 
 mod account;
+mod agent_reply;
 mod body;
 mod caller;
 mod chat;
 pub mod client_address;
+mod completions;
 mod dashboard;
 mod error;
 mod event_tail;
@@ -56,6 +61,7 @@ mod events;
 mod health;
 mod idempotency;
 pub mod local;
+mod mcp;
 pub mod metrics;
 mod open_counts;
 mod openapi;

@@ -1,5 +1,7 @@
 //! The router: the routes of the table, and the middleware around them.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -13,18 +15,24 @@ use tracing::{Instrument as _, Span, field};
 
 use crate::error::ApiError;
 use crate::route::access::{OrgAccess, authorize};
-use crate::route::{Access, Group, Route};
+use crate::route::{Access, Group, Protocol, Route};
 use crate::server::Server;
-use crate::{caller, chat, idempotency, refusals};
+use crate::{agent_reply, caller, chat, completions, idempotency, refusals};
 
 /// Time for a request including its body. Streams continue after it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time for a request that waits for an agent: reading it, and the answer.
+const ANSWER_TIMEOUT: Duration = agent_reply::MAX_WAIT.saturating_add(REQUEST_TIMEOUT);
 
 /// Returns the router of a checked table.
 pub(crate) fn router(server: &Server, table: Vec<Group>) -> Router {
     let (mut api, mut chat, mut others) = (Router::new(), Router::new(), Router::new());
+    let (mut openai, mut mcp) = (Router::new(), Router::new());
+    let timeouts = Timeouts::of(&table);
     for route in table.into_iter().flat_map(|group| group.routes) {
         match route.access {
+            _ if route.protocol == Protocol::OpenAi => openai = add(openai, route, server),
+            _ if route.protocol == Protocol::Mcp => mcp = add(mcp, route, server),
             Access::Org(_) | Access::Caller => api = add(api, route, server),
             Access::Visitor => chat = add(chat, route, server),
             Access::Public | Access::Signed | Access::LogIn => {
@@ -37,19 +45,28 @@ pub(crate) fn router(server: &Server, table: Vec<Group>) -> Router {
         .layer(middleware::from_fn_with_state(state(), refusals::audit))
         .layer(middleware::from_fn(run_to_end))
         .layer(middleware::from_fn_with_state(state(), caller::authenticate));
+    let openai = openai
+        .layer(middleware::from_fn_with_state(state(), refusals::audit))
+        .layer(middleware::from_fn_with_state(state(), caller::authenticate))
+        .layer(middleware::map_response(completions::reshape));
+    let mcp = mcp
+        .layer(middleware::from_fn_with_state(state(), refusals::audit))
+        .layer(middleware::from_fn_with_state(state(), caller::authenticate));
     let chat = chat.layer(middleware::from_fn_with_state(state(), chat::cors::check_origin));
     others
         .merge(api)
+        .merge(openai)
+        .merge(mcp)
         .merge(chat)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(middleware::from_fn_with_state(state(), wrap_request))
+        .layer(middleware::from_fn_with_state((state(), timeouts), wrap_request))
         .with_state(state())
 }
 
 /// Adds a route with the check of what it needs.
 fn add(router: Router<Server>, route: Route, server: &Server) -> Router<Server> {
-    let Route { path, access, handler, .. } = route;
+    let Route { path, access, handler, protocol, .. } = route;
     let handler = match access {
         Access::Org(permission) => handler
             .layer(middleware::from_fn_with_state(server.clone(), idempotency::run_once))
@@ -57,6 +74,8 @@ fn add(router: Router<Server>, route: Route, server: &Server) -> Router<Server> 
                 OrgAccess { server: server.clone(), permission },
                 authorize,
             )),
+        // The answers of agents are not kept for a repeat.
+        Access::Caller if protocol != Protocol::Ostler => handler,
         Access::Caller => {
             handler.layer(middleware::from_fn_with_state(server.clone(), idempotency::run_once))
         }
@@ -76,10 +95,27 @@ async fn run_to_end(request: Request, next: Next) -> Response {
     response.unwrap_or_else(|error| ApiError::internal(&error).into_response())
 }
 
+/// The time that requests may take, by their paths.
+#[derive(Debug, Clone)]
+struct Timeouts(Arc<HashMap<String, Duration>>);
+
+impl Timeouts {
+    fn of(table: &[Group]) -> Self {
+        let routes = table.iter().flat_map(|group| &group.routes);
+        let waiting = routes.filter(|route| route.protocol != Protocol::Ostler);
+        Self(Arc::new(waiting.map(|route| (route.path.clone(), ANSWER_TIMEOUT)).collect()))
+    }
+
+    fn get(&self, path: Option<&MatchedPath>) -> Duration {
+        let known = path.and_then(|path| self.0.get(path.as_str()));
+        known.copied().unwrap_or(REQUEST_TIMEOUT)
+    }
+}
+
 /// Adds a timeout, a log line without secrets, and headers against caching and
 /// content sniffing to every request.
 async fn wrap_request(
-    State(server): State<Server>,
+    State((server, timeouts)): State<(Server, Timeouts)>,
     path: Option<MatchedPath>,
     request: Request,
     next: Next,
@@ -88,7 +124,7 @@ async fn wrap_request(
     let route = path.as_ref().map_or("-", MatchedPath::as_str);
     let span = request_span(&method, route);
     let served = next.run(request).instrument(span.clone());
-    let response = tokio::time::timeout(REQUEST_TIMEOUT, served).await;
+    let response = tokio::time::timeout(timeouts.get(path.as_ref()), served).await;
     let mut response = response.unwrap_or_else(|_| {
         ApiError::new(ProblemCode::TimedOut, "the request took too long; send it again")
             .into_response()

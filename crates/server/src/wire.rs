@@ -2,16 +2,20 @@
 
 use ostler_api::approval::Approval;
 use ostler_api::credit::{
-    CreditAccount, ExpenseBearer, LedgerExpense, LedgerLine, LedgerLineKind, Pool,
+    CreditAccount, ExpenseBearer, LedgerExpense, LedgerLine, LedgerLineKind, Pool, SpendReport,
+    SpentByAgent, SpentByClient, SpentOnDay, SpentOnName,
 };
 use ostler_api::dead_letter::{DeadLetter, DeadLetterFault};
 use ostler_api::escalation::{Escalation, QueuedEscalation};
 use ostler_api::knowledge::Document;
+use ostler_api::run::{PlannedTurn, ReplayPlan, RunReplay, TurnReplay};
 use ostler_api::session::{
     Author, CallOutcome, Message, Run, RunTurn, Session, SessionDetail, SessionState, ToolDecision,
 };
+use ostler_api::session_work::ListedSession;
 use ostler_api::unknown_outcome::UnknownOutcome;
 use ostler_domain::gate::GateDecision;
+use ostler_domain::money::Credits;
 use ostler_domain::money::ledger::{CostBearer, Expense, LedgerEntry};
 use ostler_domain::money::pools::{self, PoolKind};
 use ostler_domain::session::status::SessionStatus;
@@ -51,6 +55,16 @@ pub fn session(stored: &records::Session) -> Session {
         audience: stored.audience(),
         spent: stored.budget.spent,
         credit_cap: stored.budget.cap,
+    }
+}
+
+/// Returns a session of a list.
+pub fn listed_session(listed: &operations::ListedSession) -> ListedSession {
+    ListedSession {
+        session: session(&listed.session),
+        assignee: listed.assignment.map(|one| one.user),
+        notes: listed.notes,
+        unread: listed.unread,
     }
 }
 
@@ -132,6 +146,26 @@ pub fn run(stored: &RunRecord, messages: &[ThreadMessage]) -> Run {
         turns: turns.collect(),
         credits: stored.credits,
     }
+}
+
+/// Returns what a replay would do.
+pub fn replay_plan(plan: &operations::ReplayPlan) -> ReplayPlan {
+    let operations::ReplayPlan { run, models, turns, estimate } = plan.clone();
+    let turns = turns.into_iter().map(|turn| {
+        let operations::PlannedTurn { agent, prompt, recorded } = turn;
+        PlannedTurn { agent, prompt, recorded }
+    });
+    ReplayPlan { run, models, turns: turns.collect(), estimate }
+}
+
+/// Returns a run that was run again.
+pub fn replay(done: operations::RunReplay) -> RunReplay {
+    let plan = replay_plan(&done.plan);
+    let turns = done.turns.into_iter().map(|turn| {
+        let operations::TurnReplay { agent, recorded, replayed, diff, took_ms } = turn;
+        TurnReplay { agent, recorded, replayed, diff, took_ms }
+    });
+    RunReplay { plan, turns: turns.collect(), charged: done.charged, notes: done.notes }
 }
 
 /// Returns the name of a decision.
@@ -220,6 +254,57 @@ pub fn account(stored: &pools::CreditAccount) -> CreditAccount {
     CreditAccount { available: stored.available(), pools: PoolKind::ALL.map(pool).into() }
 }
 
+/// Returns what an org spent.
+pub fn spend(report: &operations::SpendReport) -> SpendReport {
+    let spend = &report.spend;
+    let named = |(name, credits): (&String, &Credits)| SpentOnName {
+        name: Some(name.clone()),
+        credits: *credits,
+    };
+    SpendReport {
+        since: report.since.to_iso(),
+        total: spend.total,
+        tests: spend.tests,
+        paid_by_others: spend.paid_by_others,
+        for_clients: spend.for_clients,
+        days: spend
+            .by_day
+            .iter()
+            .map(|(day, credits)| SpentOnDay { day: day.to_iso(), credits: *credits })
+            .collect(),
+        agents: largest_first(
+            spend
+                .by_agent
+                .iter()
+                .map(|(agent, credits)| SpentByAgent { agent: *agent, credits: *credits }),
+            |one| one.credits,
+        ),
+        models: largest_first(
+            spend
+                .by_model
+                .iter()
+                .map(|(name, credits)| SpentOnName { name: name.clone(), credits: *credits }),
+            |one| one.credits,
+        ),
+        tools: largest_first(spend.by_tool.iter().map(named), |one| one.credits),
+        clients: largest_first(
+            report.clients.iter().map(|(org, credits)| SpentByClient {
+                org: org.id,
+                slug: org.slug.clone(),
+                name: org.name.clone(),
+                credits: *credits,
+            }),
+            |one| one.credits,
+        ),
+    }
+}
+
+fn largest_first<T>(all: impl Iterator<Item = T>, credits: fn(&T) -> Credits) -> Vec<T> {
+    let mut all: Vec<T> = all.collect();
+    all.sort_by_key(|one| std::cmp::Reverse(credits(one)));
+    all
+}
+
 /// Returns a line of a ledger.
 pub fn line(stored: &ostler_store::LedgerLine) -> LedgerLine {
     let (kind, pool) = match stored.kind {
@@ -248,7 +333,11 @@ fn ledger_expense(entry: &LedgerEntry) -> LedgerExpense {
         },
         tool: match expense {
             Expense::Tool(tool) => Some(tool.to_string()),
-            Expense::Model | Expense::Test(_) => None,
+            _ => None,
+        },
+        model: match expense {
+            Expense::ModelCalls(model) => Some(model.clone()),
+            _ => None,
         },
         is_test,
     }

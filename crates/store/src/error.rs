@@ -10,6 +10,7 @@ use ostler_domain::soul::proposal::ProposalError;
 
 use crate::backend::Refusal;
 use crate::events::EventCursor;
+use crate::maintenance::backup::BackupError;
 
 /// The result of a store operation.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -125,6 +126,9 @@ pub enum StoreError {
     NotEncrypted(String),
     #[error("TLS to the database cannot be set up: {0}")]
     Tls(String),
+    /// A backup cannot be written, read or restored.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
     /// Any other error of the database.
     #[error("the database refused: {0}")]
     Backend(String),

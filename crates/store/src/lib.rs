@@ -71,8 +71,11 @@ pub use conversation::history::StoredMessage;
 pub use conversation::inbox::{AcceptOutcome, FollowUpEntry, NewInboxEntry};
 pub use conversation::journal::{CallOutcome, LeaseStatus, RetrySafety, StoredCall, StoredIntent};
 pub use conversation::lease::{Lease, ReleaseReason};
+pub use conversation::message_search::{MessageHit, MessageMatcher, MessageSearchPage};
+pub use conversation::notes::SessionNote;
 pub use conversation::operator_change::OperatorChange;
 pub use conversation::record_changes::RecordChange;
+pub use conversation::session_work::{Assignment, SessionWork};
 pub use conversation::sessions::{
     DueSession, RecentRun, SessionFilter, StoredRun, StoredSession, TurnStart,
 };
@@ -104,6 +107,7 @@ pub use ledger::{
     AccountMismatch, LedgerCheck, LedgerLine, LedgerLineKind, NewGrant, NewReservation,
     RemainingCredits, TurnCharges,
 };
+pub use maintenance::backup::{BackupError, BackupHeader, BackupProgress, BackupSummary};
 pub use maintenance::health::{
     CheckStatus, DatabaseHealth, DatabaseKind, DatabaseStatus, HealthCheck, RowSecurity,
     WorkCounts, assess,
@@ -148,6 +152,7 @@ pub use threads::{NewThread, StoredThread, StoredThreadMessage, ThreadCopy, Thre
 pub use workflows::claim::{ClaimedWorkflow, WorkflowAttempt, WorkflowLease};
 pub use workflows::commit::{WorkflowCommit, WorkflowLeaseAction, WorkflowWait};
 pub use workflows::events::PublishOutcome;
+pub use workflows::reopen::ReopenedWorkflow;
 pub use workflows::signals::{WorkflowAnswer, WorkflowSignals};
 pub use workflows::{NewWorkflow, StoredTask, StoredWorkflow};
 
@@ -187,12 +192,17 @@ impl Store {
         Self { storage_limit: bytes, ..self }
     }
 
+    /// Connects to a database that exists, without checking the schema.
+    pub fn connect_existing(url: &str) -> Result<Self> {
+        database_file::check_exists(url)?;
+        Self::connect(url).map_err(|error| database_file::name_remedy(url, error))
+    }
+
     /// Connects to a database that exists, and checks that the schema has the version this
     /// program needs.
     pub async fn open(url: &str) -> Result<Self> {
-        database_file::check_exists(url)?;
+        let store = Self::connect_existing(url)?;
         let named = |error| database_file::name_remedy(url, error);
-        let store = Self::connect(url).map_err(named)?;
         schema::check_usable(store.schema_version().await.map_err(named)?)?;
         Ok(store)
     }

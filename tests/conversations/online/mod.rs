@@ -4,6 +4,8 @@
 mod authorization;
 mod chat;
 mod client;
+mod completions;
+mod completions_clients;
 mod follow;
 mod foreign_people;
 mod foreign_requests;
@@ -14,6 +16,7 @@ mod keys;
 mod limits;
 mod log_in;
 mod matrix;
+mod mcp;
 mod operator;
 mod resources;
 mod schemathesis;

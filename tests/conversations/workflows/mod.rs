@@ -1,5 +1,6 @@
 //! Workflows: graphs of steps that survive their process.
 
+mod control;
 mod crash;
 mod events;
 mod people;

@@ -71,6 +71,13 @@ export interface Session {
   summary: string | null
 }
 
+/** A session of the list, as the caller sees it. */
+export interface ListedSession extends Session {
+  assignee: string | null
+  notes: number
+  unread: number
+}
+
 export interface QueuedEscalation {
   escalation: Escalation
   session: Session

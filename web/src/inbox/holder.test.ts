@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Escalation, Session } from '../api/types.ts'
+import type { Escalation, ListedSession } from '../api/types.ts'
 import { compare, holderOf, matches, peerName } from './holder.ts'
 
-const session = (change: Partial<Session>): Session => ({
+const session = (change: Partial<ListedSession>): ListedSession => ({
   id: 'ses_1', org: 'org_1', conversation: 'cnv_1', channel: 'webchat', binding: 'bnd_1',
   peer: { person: 'rosa' }, name: null, contact: null, status: 'active', closed: null, agent: 'agt_1',
   opened_at: 0, messages: 1, pending_approvals: 0, unknown_outcomes: 0, escalation: null, summary: null,
+  assignee: null, notes: 0, unread: 0,
   ...change,
 })
 
@@ -28,6 +29,8 @@ test('u02 the holder is the agent, nobody yet, a person, or nobody any more', ()
   assert.deepEqual(holderOf(held), { kind: 'person', user: 'usr_1', since: 9 })
   assert.equal(matches(held, 'mine', 'usr_1'), true)
   assert.equal(matches(held, 'mine', 'usr_2'), false)
+  assert.equal(matches({ ...held, assignee: 'usr_2' }, 'mine', 'usr_2'), true, 'who looks after it')
+  assert.equal(matches({ ...held, unread: 2 }, 'unread', 'usr_2'), true)
   assert.equal(holderOf(session({ status: 'closed' })).kind, 'closed')
 })
 

@@ -1,6 +1,6 @@
 /** Who holds a conversation, and in which order conversations need attention. */
 
-import type { Session, Urgency } from '../api/types.ts'
+import type { ListedSession, Session, Urgency } from '../api/types.ts'
 
 export type Holder =
   | { kind: 'agent'; agent: string | null }
@@ -18,9 +18,9 @@ export function holderOf(session: Session): Holder {
   return { kind: 'person', user: one?.taken_over_by ?? null, since: one?.taken_over_at ?? null }
 }
 
-export type Filter = 'all' | 'waiting' | 'mine' | 'agents' | 'closed'
+export type Filter = 'all' | 'waiting' | 'mine' | 'unread' | 'agents' | 'closed'
 
-export function matches(session: Session, filter: Filter, user: string | null): boolean {
+export function matches(session: ListedSession, filter: Filter, user: string | null): boolean {
   const holder = holderOf(session)
   switch (filter) {
     case 'all':
@@ -28,7 +28,9 @@ export function matches(session: Session, filter: Filter, user: string | null): 
     case 'waiting':
       return holder.kind === 'waiting' || needsDecision(session)
     case 'mine':
-      return holder.kind === 'person' && holder.user !== null && holder.user === user
+      return holder.kind !== 'closed' && user !== null && (session.assignee === user || (holder.kind === 'person' && holder.user === user))
+    case 'unread':
+      return session.unread > 0
     case 'agents':
       return holder.kind === 'agent'
     case 'closed':

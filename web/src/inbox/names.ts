@@ -10,5 +10,6 @@ export function agentName(id: string | null): string {
 
 export function personName(user: string | null): string {
   if (!user) return 'A person'
+  if (/^usr_0+1$/.test(user)) return 'The terminal'
   return user === account.user ? 'You' : (names.person(user) ?? `Colleague ${shortId(user)}`)
 }

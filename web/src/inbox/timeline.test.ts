@@ -48,3 +48,11 @@ test('u03 nothing is shown twice or lost when messages are missing', () => {
   const calls = timeline({ ...detail, messages: detail.messages.slice(0, 1) }).map(brief)
   assert.deepEqual(calls, ['day', 'help', 'gia:tag_in_agent', 'enzo:get_order', 'enzo:refund'])
 })
+
+test('u03 notes are among the messages by their time', () => {
+  const message = (at: number) => ({ at, author: { role: 'system' as const }, text: String(at), parts: [], purpose: 'talk', run: null })
+  const note = (created_at: number) => ({ id: String(created_at), author: 'usr_1', text: 'x', created_at })
+  const detail = { session: {} as never, messages: [message(10), message(20)], runs: [], approvals: [] }
+  const kinds = timeline(detail, [note(5), note(15), note(25)]).map((one) => one.kind)
+  assert.deepEqual(kinds, ['note', 'day', 'message', 'note', 'message', 'note'])
+})

@@ -4,17 +4,25 @@
  * they answered.
  */
 
+import type { SessionNote } from '../api/schema.ts'
 import type { Approval, Message, Run, SessionDetail, ToolDecision } from '../api/types.ts'
 
 export type Entry =
   | { kind: 'message'; message: Message }
   | { kind: 'call'; agent: string; layer: number; decision: ToolDecision; approval: Approval | null }
   | { kind: 'run_end'; run: Run }
+  | { kind: 'note'; note: SessionNote }
   | { kind: 'day'; at: number }
 
-const SILENT_OUTCOMES = new Set(['answered', 'escalated', 'held', 'handed_off'])
+const SILENT_OUTCOMES = new Set(['answered', 'escalated', 'held', 'handed_off', 'housekeeping'])
 
-export function timeline({ messages, runs, approvals }: SessionDetail): Entry[] {
+export function timeline({ messages, runs, approvals }: SessionDetail, notes: SessionNote[] = []): Entry[] {
+  const waiting = [...notes]
+  const until = (at: number) => {
+    const due: Entry[] = []
+    while (waiting[0] && waiting[0].created_at < at) due.push({ kind: 'note', note: waiting.shift() as SessionNote })
+    return due
+  }
   const byId = new Map(runs.map((run) => [run.id, new RunCalls(run, approvals)]))
   const entries: Entry[] = []
   let last: RunCalls | null = null
@@ -22,6 +30,7 @@ export function timeline({ messages, runs, approvals }: SessionDetail): Entry[] 
   for (const message of messages) {
     const calls = (message.run && byId.get(message.run)) || null
     if (last && last !== calls) entries.push(...last.rest())
+    entries.push(...until(message.at))
     const today = new Date(message.at).toDateString()
     if (today !== day) entries.push({ kind: 'day', at: message.at })
     day = today
@@ -30,7 +39,7 @@ export function timeline({ messages, runs, approvals }: SessionDetail): Entry[] 
     last = calls
   }
   if (last) entries.push(...last.rest())
-  return entries
+  return [...entries, ...until(Infinity)]
 }
 
 /** The calls of a run that are not in the transcript yet. */

@@ -3,7 +3,7 @@
 import { createInfiniteQuery, createQuery } from '@tanstack/svelte-query'
 import type {
   Approval, CreditAccount, DeadLetter, Document, Insight, Issue, LedgerLine, Notice, OrgDelegation, Page,
-  Session, SessionDetail, SoulProposal, UnknownOutcome,
+  ListedSession, SessionDetail, SoulProposal, UnknownOutcome,
 } from '../api/types.ts'
 import type * as Api from '../api/schema.ts'
 import { account } from '../log_in/account.svelte.ts'
@@ -24,22 +24,27 @@ export function orgQuery<T>(topic: Topic, path: () => string | null) {
 }
 
 /** Conversations that a person has or that wait for one. */
-export const useHandedOff = () => orgQuery<Page<Session>>('sessions', () => 'sessions?which=handed_off&limit=200')
+export const useHandedOff = (filter = () => '') =>
+  orgQuery<Page<ListedSession>>('sessions', () => `sessions?which=handed_off&limit=200${filter()}`)
 
-/** All conversations: those that concern people at once, the others page by page. */
-export function useConversations() {
-  const handedOff = useHandedOff()
+/** Which conversations to read besides all: those that a page of all may not reach. */
+export type Reach = 'assigned_to_me' | 'unread' | null
+
+/** Conversations: those that concern people at once, the others page by page. */
+export function useConversations(filter = () => '', reach: () => Reach = () => null) {
+  const handedOff = useHandedOff(filter)
+  const reached = orgQuery<Page<ListedSession>>('sessions', () => (reach() ? `sessions?which=${reach()}&limit=200${filter()}` : null))
   const pages = createInfiniteQuery(() => ({
-    queryKey: ['sessions', org(), 'pages'],
+    queryKey: ['sessions', org(), 'pages', filter()],
     queryFn: ({ pageParam, signal }: { pageParam: string; signal: AbortSignal }) => {
       const after = pageParam ? `&cursor=${encodeURIComponent(pageParam)}` : ''
-      return account.client.get<Page<Session>>(account.path(`sessions?limit=200${after}`), signal)
+      return account.client.get<Page<ListedSession>>(account.path(`sessions?limit=200${filter()}${after}`), signal)
     },
     initialPageParam: '',
-    getNextPageParam: (last: Page<Session>) => last.next ?? null,
+    getNextPageParam: (last: Page<ListedSession>) => last.next ?? null,
   }))
   const items = $derived.by(() => {
-    const all = [...(pages.data?.pages ?? []).flatMap((page) => page.items), ...(handedOff.data?.items ?? [])]
+    const all = [...(pages.data?.pages ?? []).flatMap((page) => page.items), ...(handedOff.data?.items ?? []), ...(reached.data?.items ?? [])]
     return [...new Map(all.map((one) => [one.id, one])).values()]
   })
   return {
@@ -50,7 +55,7 @@ export function useConversations() {
       return pages.error ?? handedOff.error
     },
     get isLoaded() {
-      return pages.isSuccess && handedOff.isSuccess
+      return pages.isSuccess && handedOff.isSuccess && (reach() === null || reached.isSuccess)
     },
     /** Whether there are older ones. */
     get hasMore() {
@@ -64,6 +69,22 @@ export function useConversations() {
     },
   }
 }
+
+/** Messages with these words, newest conversation first. */
+export const useMessageSearch = (words: () => string) =>
+  createInfiniteQuery(() => ({
+    queryKey: ['session', org(), 'search', words()],
+    queryFn: ({ pageParam, signal }: { pageParam: string; signal: AbortSignal }) => {
+      const after = pageParam ? `&cursor=${encodeURIComponent(pageParam)}` : ''
+      return account.client.get<Page<Api.FoundMessage>>(account.path(`messages?words=${encodeURIComponent(words())}&limit=20${after}`), signal)
+    },
+    initialPageParam: '',
+    getNextPageParam: (last: Page<Api.FoundMessage>) => last.next ?? null,
+    enabled: words() !== '',
+  }))
+
+export const useSessionWork = (id: () => string | null) =>
+  orgQuery<Api.SessionWork>('session', () => (id() ? `sessions/${id()}/work` : null))
 
 export const useSession = (id: () => string | null) =>
   orgQuery<SessionDetail>('session', () => (id() ? `sessions/${id()}` : null))
@@ -98,6 +119,12 @@ export const useRun = (id: () => string | null) => orgQuery<Api.RunDetail>('sess
 
 export const useRunHarness = (id: () => string | null) =>
   orgQuery<Api.RunHarness>('session', () => (id() ? `runs/${id()}/harness` : null))
+
+export const useReplayPlan = (id: () => string | null) =>
+  orgQuery<Api.ReplayPlan>('session', () => (id() ? `runs/${id()}/replay` : null))
+
+export const useSpend = (days: () => number) => orgQuery<Api.SpendReport>('credits', () => `credits/spend?days=${days()}`)
+export const useSettings = () => orgQuery<Api.SettingsDefinition>('setup', () => 'settings')
 
 export const useAudit = (filter: () => string) => orgQuery<Page<Api.AuditEntry>>('setup', () => `audit?limit=100${filter()}`)
 

@@ -22,6 +22,10 @@ class Names {
     return this.#agents.get(id)
   }
 
+  get people(): Named[] {
+    return [...this.#people].map(([id, name]) => ({ id, name }))
+  }
+
   person(id: string): string | undefined {
     return this.#people.get(id)
   }

@@ -5,6 +5,9 @@ export type Topic = 'sessions' | 'session' | 'approvals' | 'notices' | 'problems
 const TOPICS: Record<string, Topic[]> = {
   message: ['sessions', 'session'],
   run: ['sessions', 'session', 'credits', 'problems'],
+  session_assigned: ['sessions', 'session', 'notices'],
+  note_added: ['sessions', 'session'],
+  note_deleted: ['sessions', 'session'],
   approval_wanted: ['approvals', 'sessions', 'session', 'notices'],
 }
 

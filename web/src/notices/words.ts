@@ -26,12 +26,15 @@ const TITLES: Record<string, string> = {
   no_binding: 'A reply cannot be sent: its channel is switched off',
   unknown_outcome: 'A call or message may or may not have taken effect',
   workflow_waiting: 'A workflow waits for a person',
+  workflow_failed: 'A workflow failed',
   refund_requested: 'A refund has to be paid',
   issue_raised: 'An agent below sent an issue',
   issue_settled: 'An issue was decided',
   delegation_received: 'The agency gave work',
   delegation_answered: 'A client answered work',
   instruction: 'The PM gave an instruction',
+  session_assigned: 'A conversation was assigned to you',
+  signed_up: 'An organization signed up',
 }
 
 export function noticeTitle({ kind }: Notice): string {

@@ -49,6 +49,14 @@ impl OrgApi {
         self.api.change("POST", &self.path(path), body).await
     }
 
+    pub(crate) async fn put<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        self.api.change("PUT", &self.path(path), body).await
+    }
+
     pub(crate) async fn patch<T: DeserializeOwned>(
         &self,
         path: &[&str],

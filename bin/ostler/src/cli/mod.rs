@@ -8,6 +8,7 @@ use crate::commands::agent::AgentCommand;
 use crate::commands::apply::ApplyArgs;
 use crate::commands::approval::ApprovalCommand;
 use crate::commands::audit::AuditCommand;
+use crate::commands::backup::BackupArgs;
 use crate::commands::bench::BenchArgs;
 use crate::commands::budget::BudgetCommand;
 use crate::commands::bus::BusCommand;
@@ -50,6 +51,7 @@ use crate::commands::plan::PlanCommand;
 use crate::commands::policy::PolicyCommand;
 use crate::commands::prune::PruneArgs;
 use crate::commands::refund::RefundCommand;
+use crate::commands::restore::RestoreArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::schema::SchemaArgs;
 use crate::commands::send::SendArgs;
@@ -242,6 +244,10 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Create the tables of a database or update them to this version
     Migrate(MigrateArgs),
+    /// Write all data of a running installation to a file
+    Backup(BackupArgs),
+    /// Fill an empty database from a backup
+    Restore(RestoreArgs),
     /// Check the installation and say what is wrong and what to do
     Doctor(DoctorArgs),
     /// Delete finished records that are older than the retention days of their org

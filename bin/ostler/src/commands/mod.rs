@@ -6,6 +6,7 @@ pub(crate) mod apply;
 pub(crate) mod approval;
 pub(crate) mod args;
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod budget;
 pub(crate) mod bus;
@@ -55,6 +56,7 @@ pub(crate) mod prune;
 pub(crate) mod refund;
 mod reply;
 mod resource;
+pub(crate) mod restore;
 pub(crate) mod rule_view;
 pub(crate) mod run;
 pub(crate) mod schema;
@@ -102,6 +104,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Apply(args) => block_on(apply::run(&args)),
         Command::Approval(command) => block_on(approval::run(&command)),
         Command::Audit(command) => block_on(audit::run(&command)),
+        Command::Backup(args) => block_on(backup::run(&args)),
         Command::Bench(args) => block_on(bench::run(&args)),
         Command::Budget(command) => block_on(budget::run(&command)),
         Command::Bus(command) => block_on(bus::run(&command)),
@@ -134,6 +137,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Policy(command) => block_on(policy::run(&command)),
         Command::Prune(args) => block_on(prune::run(&args)),
         Command::Refund(command) => block_on(refund::run(&command)),
+        Command::Restore(args) => block_on(restore::run(&args)),
         Command::Schema(args) => schema::run(&args),
         Command::Send(args) => block_on(send::run(&args)),
         Command::Serve(args) => block_on(serve::run(&args)),

@@ -45,6 +45,7 @@ struct OrgReport {
     signals: u64,
     threads: u64,
     files: u64,
+    records: u64,
 }
 
 pub(crate) async fn run(args: &PruneArgs) -> anyhow::Result<()> {
@@ -76,7 +77,7 @@ pub(crate) async fn run(args: &PruneArgs) -> anyhow::Result<()> {
 
 fn report(slug: String, pruned: PruneReport) -> OrgReport {
     let PruneReport { org, days, inbox, outbox, calls, sessions, messages, runs, .. } = pruned;
-    let PruneReport { events, workflows, signals, threads, files, .. } = pruned;
+    let PruneReport { events, workflows, signals, threads, files, records, .. } = pruned;
     OrgReport {
         org,
         slug,
@@ -92,6 +93,7 @@ fn report(slug: String, pruned: PruneReport) -> OrgReport {
         signals,
         threads,
         files,
+        records,
     }
 }
 
@@ -113,6 +115,7 @@ fn print(reports: &[OrgReport], mode: PruneMode) {
         "signals",
         "threads",
         "files",
+        "records",
     ];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(reports.iter().map(|report| {
@@ -128,6 +131,7 @@ fn print(reports: &[OrgReport], mode: PruneMode) {
             report.signals,
             report.threads,
             report.files,
+            report.records,
         ];
         let mut cells = vec![report.slug.clone().into(), report.retention_days.to_string().into()];
         cells.extend(counts.map(|count| Cell::from(thousands(count))));

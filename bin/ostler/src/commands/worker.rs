@@ -27,7 +27,8 @@ use crate::telemetry::TraceExporter;
 #[command(after_help = "\
 Examples:
   ostler worker --home target/demo
-  OSTLER_DATABASE_URL=postgres://ostler@localhost/ostler ostler worker --at-once 64")]
+  OSTLER_DATABASE_URL=postgres://ostler@localhost/ostler \\
+      ostler worker --at-once 64")]
 pub(crate) struct WorkerArgs {
     /// How many conversations to answer at the same time
     #[arg(long, value_name = "N", default_value = "16", value_parser = parse_positive)]

@@ -5,17 +5,17 @@ use std::process::Command;
 use crate::demo::DemoInstallation;
 use crate::running_server::RunningServer;
 
-/// S13, U01-U06, U08, U13-U15, D06, G38, G40, G43: `web/tests` in headless Chromium.
+/// S13, U01-U06, U08, U11, U13-U15, A02, D06, G38, G40, G43, G45, Z06, Z07: `web/tests` in
+/// headless Chromium.
 #[test]
 fn u03_operators_work_in_the_dashboard() {
     let demo = DemoInstallation::new();
     let server = RunningServer::start(&demo.home());
     let key = |name: &str, role: &str| {
         let created = demo.json(&["key", "create", name, "--org", "bella", "--role", role]);
-        created["secret"].clone()
+        created["secret"].as_str().expect("a secret").to_owned()
     };
-    let (ada, ben) = (key("ada", "owner"), key("ben", "operator"));
-    let keys = [ada.as_str(), ben.as_str()].map(|key| key.expect("a secret")).join(" ");
+    let keys = [key("ada", "owner"), key("ben", "operator")];
     let added = demo.json(&[
         "member",
         "add",
@@ -34,7 +34,7 @@ fn u03_operators_work_in_the_dashboard() {
         .arg("browse")
         .current_dir(root)
         .env("OSTLER_URL", format!("http://{}", server.address))
-        .env("OSTLER_KEYS", keys)
+        .env("OSTLER_KEYS", keys.join(" "))
         .env("OSTLER_CODE", code)
         .output()
         .expect("the tests run");

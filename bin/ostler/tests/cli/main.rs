@@ -8,6 +8,7 @@ mod apply;
 mod at_rest;
 mod at_terminal;
 mod audit;
+mod backup;
 mod bench;
 mod channel;
 mod chat;

@@ -30,8 +30,8 @@ fn o15_prune_counts_in_a_dry_run_and_then_deletes() {
     let dry = stdout(&["prune", "--database", &url, "--dry-run"]);
     assert_eq!(
         dry,
-        "org    days  inbox  outbox  calls  sessions  messages  runs  events  workflows  signals  threads  files\n\
-         bella  30    1      0       0      0         0         0     0       0          0        0        0\n\n\
+        "org    days  inbox  outbox  calls  sessions  messages  runs  events  workflows  signals  threads  files  records\n\
+         bella  30    1      0       0      0         0         0     0       0          0        0        0      0\n\n\
          nothing was deleted; leave out --dry-run to delete it\n"
     );
     assert_eq!(pruned(&url)[0]["inbox"], 1);

@@ -217,7 +217,7 @@ curl() {
 }
 "#;
 
-/// K02: the examples of docs/API.md run as they are written, and a model answers.
+/// K02, K04, K05: the examples of docs/API.md run as they are written, and a model answers.
 #[test]
 fn k02_the_curl_examples_of_the_docs_run() {
     let (demo, key) = installation("");
@@ -235,7 +235,7 @@ fn k02_the_curl_examples_of_the_docs_run() {
         .map(|(_, body)| body)
         .filter(|body| body.contains("curl "))
         .collect();
-    assert_eq!(examples.len(), 3, "{examples:?}");
+    assert_eq!(examples.len(), 5, "{examples:?}");
     let admin = demo.json(&["key", "create", "admin", "--role", "admin", "--org", "bella"]);
     let admin = admin["secret"].as_str().expect("a secret");
     let run = |example: &str, key: &str| {
@@ -255,7 +255,12 @@ fn k02_the_curl_examples_of_the_docs_run() {
     let threads = run(examples[1], &key);
     assert_eq!(threads.matches("event: agent_end").count(), 2, "{threads}");
     assert!(threads.contains(r#""type":"image""#), "{threads}");
-    assert!(run(examples[2], &key).contains("event: open"), "the stream of the org");
+    let completions = run(examples[2], &key);
+    assert!(completions.contains("\"chat.completion\""), "{completions}");
+    assert!(completions.contains("data: [DONE]"), "{completions}");
+    let mcp = run(examples[3], &key);
+    assert!(mcp.contains("\"outcome\":\"answered\""), "{mcp}");
+    assert!(run(examples[4], &key).contains("event: open"), "the stream of the org");
 }
 
 /// M41: the modes and models of an installation are listed over HTTP, with what they cost and

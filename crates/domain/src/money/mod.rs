@@ -8,6 +8,7 @@ pub mod ledger;
 pub mod pools;
 pub mod price;
 pub mod sharing;
+pub mod spend;
 
 use std::fmt;
 use std::iter::Sum;

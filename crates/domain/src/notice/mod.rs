@@ -70,6 +70,8 @@ pub enum NoticeKind {
     UnknownOutcome,
     /// A workflow waits for a person.
     WorkflowWaiting,
+    /// A workflow failed.
+    WorkflowFailed,
     /// An agent asked for a refund that a person has to pay.
     RefundRequested,
     /// An agent one business layer below sent an issue.
@@ -84,6 +86,8 @@ pub enum NoticeKind {
     Instruction,
     /// A stranger got an org of their own.
     SignedUp,
+    /// A conversation was assigned to a person.
+    SessionAssigned,
 }
 
 /// How soon a person has to know.
@@ -123,9 +127,10 @@ impl NoticeKind {
                 24 * 60 * MINUTE
             }
             // Their subject names one event, which is reported once.
-            Self::UnknownOutcome | Self::WorkflowWaiting | Self::RefundRequested => {
-                30 * 24 * 60 * MINUTE
-            }
+            Self::UnknownOutcome
+            | Self::WorkflowWaiting
+            | Self::WorkflowFailed
+            | Self::RefundRequested => 30 * 24 * 60 * MINUTE,
             Self::Escalation
             | Self::EscalationReminder
             | Self::EscalationUnanswered
@@ -141,7 +146,8 @@ impl NoticeKind {
             | Self::DelegationReceived
             | Self::DelegationAnswered
             | Self::Instruction
-            | Self::SignedUp => 0,
+            | Self::SignedUp
+            | Self::SessionAssigned => 0,
         })
     }
 
@@ -175,6 +181,7 @@ impl NoticeKind {
             }
             Self::UnknownOutcome => "It is unknown whether a call or a message took effect.",
             Self::WorkflowWaiting => "A workflow waits for a person.",
+            Self::WorkflowFailed => "A workflow failed.",
             Self::RefundRequested => "A person has to pay a refund.",
             Self::IssueRaised => "An agent sent an issue.",
             Self::IssueSettled => "An issue that you sent is settled.",
@@ -182,6 +189,7 @@ impl NoticeKind {
             Self::DelegationAnswered => "A client answered your delegation.",
             Self::Instruction => "The PM gave you an instruction.",
             Self::SignedUp => "Somebody signed up.",
+            Self::SessionAssigned => "A conversation was assigned to a person.",
         }
     }
 
@@ -210,8 +218,8 @@ impl NoticeKind {
                 NoticeTopic::DeadLetters
             }
             Self::UnknownOutcome => NoticeTopic::UnknownOutcomes,
-            Self::WorkflowWaiting => NoticeTopic::Workflows,
-            Self::Handoff => NoticeTopic::Handoffs,
+            Self::WorkflowWaiting | Self::WorkflowFailed => NoticeTopic::Workflows,
+            Self::Handoff | Self::SessionAssigned => NoticeTopic::Handoffs,
             Self::IssueRaised
             | Self::IssueSettled
             | Self::DelegationReceived

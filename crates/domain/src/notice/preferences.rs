@@ -31,7 +31,7 @@ pub enum NoticeTopic {
     DeadLetters,
     /// Calls and messages that may or may not have taken effect.
     UnknownOutcomes,
-    /// Workflows that wait for a person.
+    /// Workflows that wait for a person, or failed.
     Workflows,
     /// Conversations that one agent handed to another.
     Handoffs,

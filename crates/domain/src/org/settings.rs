@@ -81,6 +81,9 @@ pub struct OrgSettings {
     /// When souls are reflected on by themselves. Without it they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub soul_reflection: Option<ReflectionSettings>,
+    /// Replies that people send often, by name; see [`crate::session::canned_reply`].
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub canned_replies: BTreeMap<String, String>,
 }
 
 impl OrgSettings {

@@ -51,7 +51,7 @@ pub enum CloseReason {
     /// The session reached its maximum age.
     Expired,
     ClosedByOperator,
-    /// A guided session is complete.
+    /// Nothing more is expected: a guided session is complete, or a request is answered.
     Completed,
 }
 

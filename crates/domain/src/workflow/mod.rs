@@ -7,8 +7,10 @@
 //! which order steps are undone (compensation). Step results are stored by the caller, who evaluates
 //! conditions and lists with them through [`Values`].
 
+pub mod control;
 pub mod definition;
 mod error;
+pub mod graph;
 pub mod progress;
 pub mod status;
 mod syntax;
@@ -17,6 +19,7 @@ pub mod template;
 pub mod work;
 
 pub use crate::queue_agent::name::{EventName, StepName};
+pub use control::{ControlRefused, StepControl};
 pub use definition::{Step, WorkflowDefinition};
 pub use error::DefinitionError;
 pub use progress::WorkflowProgress;

@@ -1,6 +1,6 @@
 //! Progress of a workflow: decides which tasks start next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,18 +14,25 @@ use crate::time::Timestamp;
 /// Progress of a workflow, without the results of its steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkflowProgress {
-    steps: BTreeMap<StepName, StepStatus>,
+    pub(super) steps: BTreeMap<StepName, StepStatus>,
     /// Once set, only undo work starts.
-    stop: Option<WorkflowStop>,
+    pub(super) stop: Option<WorkflowStop>,
     /// Number of completed steps.
-    done: u32,
+    pub(super) done: u32,
+    /// Steps of which nothing starts.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) paused: BTreeSet<StepName>,
+    /// Skipped steps that count as done for those after them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) passed_over: BTreeSet<StepName>,
 }
 
 impl WorkflowProgress {
     /// Creates the progress of a workflow that has not begun.
     pub fn new(definition: &WorkflowDefinition) -> Self {
         let steps = definition.steps().iter().map(|step| (step.id.clone(), StepStatus::Waiting));
-        Self { steps: steps.collect(), stop: None, done: 0 }
+        let (paused, passed_over) = (BTreeSet::new(), BTreeSet::new());
+        Self { steps: steps.collect(), stop: None, done: 0, paused, passed_over }
     }
 
     /// Returns the status of a step.
@@ -48,6 +55,13 @@ impl WorkflowProgress {
         self.tasks(|item| matches!(item.status, ItemStatus::Suspended { .. }))
     }
 
+    /// Returns all tasks that start as soon as there is room for them.
+    fn queued(&self) -> Vec<Task> {
+        let mut queued = self.tasks(|item| item.status == ItemStatus::Queued);
+        queued.retain(|task| task.undo || !self.paused.contains(&task.step));
+        queued
+    }
+
     /// Returns the progress of the item that a task is about.
     pub fn item(&self, task: &Task) -> Option<&ItemProgress> {
         match self.steps.get(&task.step)? {
@@ -57,7 +71,7 @@ impl WorkflowProgress {
         }
     }
 
-    fn item_mut(&mut self, task: &Task) -> Option<&mut ItemProgress> {
+    pub(super) fn item_mut(&mut self, task: &Task) -> Option<&mut ItemProgress> {
         match self.steps.get_mut(&task.step)? {
             StepStatus::Working { items, .. } if !task.undo => items.get_mut(index(task)),
             StepStatus::Undoing { item } if task.undo => Some(item),
@@ -93,33 +107,6 @@ impl WorkflowProgress {
             _ => None,
         };
         self.suspended().iter().filter_map(until).min()
-    }
-
-    /// Resumes a suspended task; returns `false` if it is not suspended.
-    pub fn wake(&mut self, task: &Task) -> bool {
-        match self.item_mut(task) {
-            Some(item) if matches!(item.status, ItemStatus::Suspended { .. }) => {
-                item.status = ItemStatus::Running;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Cancels the workflow; returns `false` if it has ended or was stopped already.
-    pub fn cancel(&mut self) -> bool {
-        let open = self.stop.is_none() && !self.status().is_over();
-        if open {
-            self.stop = Some(WorkflowStop::Cancelled);
-        }
-        open
-    }
-
-    /// Stops the workflow because a step failed.
-    pub fn give_up(&mut self, step: &StepName, reason: String) {
-        if self.stop.is_none() && !self.status().is_over() {
-            self.stop = Some(WorkflowStop::Failed { step: step.clone(), reason });
-        }
     }
 
     /// Records the outcome of a running task; returns `false`, changing nothing, if the
@@ -249,11 +236,14 @@ impl WorkflowProgress {
 
     /// Returns the next status of a waiting step, or `None` if it must keep waiting.
     fn begin(&self, step: &Step, values: &impl Values) -> Option<Result<StepStatus, String>> {
+        if self.paused.contains(&step.id) {
+            return None;
+        }
         let mut skipped = !step.after.is_empty();
         for before in &step.after {
             match self.steps.get(before) {
                 Some(StepStatus::Done { .. }) => skipped = false,
-                Some(StepStatus::Skipped) => {}
+                Some(StepStatus::Skipped) => skipped &= !self.passed_over.contains(before),
                 _ => return None,
             }
         }
@@ -334,7 +324,9 @@ impl WorkflowProgress {
         let stopped = self.stop.is_some();
         for step in definition.steps() {
             match self.steps.get_mut(&step.id) {
-                Some(StepStatus::Working { items, has_list }) if !stopped => {
+                Some(StepStatus::Working { items, has_list })
+                    if !stopped && !self.paused.contains(&step.id) =>
+                {
                     let running =
                         items.iter().filter(|item| item.status == ItemStatus::Running).count();
                     let concurrency =
@@ -373,14 +365,14 @@ impl WorkflowProgress {
             _ => false,
         };
         let is_open = self.steps.values().any(open);
-        let busy = !self
-            .tasks(|item| matches!(item.status, ItemStatus::Queued | ItemStatus::Running))
-            .is_empty();
+        let busy = !self.running().is_empty() || !self.queued().is_empty();
+        let waits =
+            !self.suspended().is_empty() || (self.stop.is_none() && !self.paused.is_empty());
         match (&self.stop, is_open) {
             (Some(WorkflowStop::Failed { .. }), false) => WorkflowStatus::Failed,
             (Some(WorkflowStop::Cancelled), false) => WorkflowStatus::Cancelled,
             (None, false) => WorkflowStatus::Done,
-            (_, true) if !busy && !self.suspended().is_empty() => WorkflowStatus::Waiting,
+            (_, true) if !busy && waits => WorkflowStatus::Waiting,
             (Some(_), true) => WorkflowStatus::Undoing,
             (None, true) => WorkflowStatus::Running,
         }

@@ -107,7 +107,7 @@ async fn fail_to_open(found: &mut Vec<Value>) {
 const OBSERVES: &str = r#"
 rules:
   - when: { user: { regex: '"seq":(?<seq>\d+),"speaker":"user"' } }
-    answer: '{"observations":[{"speaker":"user","kind":"assertion","text":"Says the same words again and again without any sense and without an end, as all have heard before and will hear once more, today and tomorrow and on every other day of the year","first":{{ seq }},"last":{{ seq }}}]}'
+    answer: '{"observations":[{"speaker":"user","kind":"assertion","text":"Says the same words again and again without any sense and without an end, as all have heard before and will hear once more, in a long line of words that stand here only to be many of them","first":{{ seq }},"last":{{ seq }}}]}'
 "#;
 /// Merges the first two observations.
 const MERGES: &str = r#"

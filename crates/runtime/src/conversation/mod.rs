@@ -37,3 +37,4 @@ mod worker;
 pub(crate) use steps::record::{RUN_RECORD_VERSION, next_due};
 pub(crate) use steps::reply::{run as reply_route, team_message};
 pub use worker::Worker;
+pub(crate) use worker::run_of;

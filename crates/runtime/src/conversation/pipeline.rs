@@ -60,6 +60,7 @@ pub(crate) async fn answer(
     if let Some(approved) = &input.approved_call {
         decision::report_call(&mut run, approved, &outcome);
     }
+    steps::request::run(context, &mut run, &input);
     let (inbox_ids, lease_action) = (input.inbox_ids, input.lease_action);
     Box::pin(steps::record::run(context, run, outcome, inbox_ids, lease_action)).await
 }
@@ -168,6 +169,8 @@ async fn prepare_turn<'c>(
         &rate,
         (earlier_items, &documents),
     );
+    let most = input.last_message().and_then(|one| one.api_request.as_ref()?.max_tokens);
+    harness.limits.max_tokens = harness.limits.max_tokens.min(most.unwrap_or(u64::MAX));
     let approved = input.approved_call.as_ref().filter(|_| run.finished_turns.is_empty());
     // What waits for a decision is in the words of others.
     let trust = match briefing.waiting.is_empty() {

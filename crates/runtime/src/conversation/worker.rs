@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use ostler_domain::id::RunId;
+use ostler_domain::id::{InboxId, RunId};
 use ostler_engine::outcome::{OutcomeStatus, ToolOutcome};
 use ostler_engine::turn::KnownOutcomes;
 use ostler_store::{
@@ -194,7 +194,7 @@ impl Worker {
             key: &claimed.key,
             start,
             view,
-            run_id: derived(RunId::from_u128, id.as_u128(), "run"),
+            run_id: run_of(id),
             attempt,
             now: self.services.deps.clock.now(),
             has_checkpoint: AtomicBool::new(false),
@@ -294,10 +294,19 @@ impl std::fmt::Debug for Worker {
     }
 }
 
-/// Returns whether an entry is answered together with the messages next to it. A bus
-/// request gets an answer of its own.
+/// Returns the run that answers an entry, and those that are answered together with it. It is
+/// the same for every attempt.
+pub(crate) fn run_of(first: InboxId) -> RunId {
+    derived(RunId::from_u128, first.as_u128(), "run")
+}
+
+/// Returns whether an entry is answered together with the messages next to it. A request
+/// from the bus or over the API gets an answer of its own.
 const fn is_groupable(entry: &InboxEntry) -> bool {
-    matches!(entry, InboxEntry::Message(IncomingMessage { bus_request: None, .. }))
+    matches!(
+        entry,
+        InboxEntry::Message(IncomingMessage { bus_request: None, api_request: None, .. })
+    )
 }
 
 fn decode_entries(

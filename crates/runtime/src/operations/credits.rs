@@ -2,13 +2,46 @@
 
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::CreditAccount;
+use ostler_domain::money::spend::Spend;
+use ostler_domain::org::Org;
 use ostler_domain::org::permission::OrgPermission;
+use ostler_domain::time::{Timestamp, UtcDay};
 use ostler_store::{LedgerLine, NewGrant};
 use serde_json::json;
 
 use super::{OperationError, OrgOperations, Result};
 
+/// The most days of a report of spending.
+const MAX_DAYS: u32 = 366;
+
+/// What an org spent in some days, with its clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpendReport {
+    /// The first day.
+    pub since: UtcDay,
+    pub spend: Spend,
+    /// What the work of each client cost. Those that the actor may not view are left out.
+    pub clients: Vec<(Org, Credits)>,
+}
+
 impl OrgOperations<'_> {
+    /// Returns what the org and its clients spent today and in the days before.
+    pub async fn spend(&self, days: u32) -> Result<SpendReport> {
+        let store = self.authorize(OrgPermission::View).await?;
+        let today = self.inner().clock.now().utc_day();
+        let back = i64::from(days.clamp(1, MAX_DAYS)) - 1;
+        let since = UtcDay::from_number(today.number() - back);
+        let from: Timestamp = since.start();
+        let spend = Spend::of(&store.spend_since(from).await?);
+        let visible = self.actor.visible(&self.inner().store, self.clients().await?).await?;
+        let mut clients = Vec::new();
+        for client in visible {
+            let lines = self.inner().store.org(client.id).spend_since(from).await?;
+            clients.push((client, Spend::of(&lines).total));
+        }
+        Ok(SpendReport { since, spend, clients })
+    }
+
     /// Returns the account with its pools.
     pub async fn credits(&self) -> Result<CreditAccount> {
         Ok(self.authorize(OrgPermission::View).await?.credit_account().await?)

@@ -6,7 +6,7 @@ use ostler_domain::contact::InvalidEmail;
 use ostler_domain::hierarchy::MissingField;
 use ostler_domain::hierarchy::route::NoRoute;
 use ostler_domain::human::escalation::EscalationError;
-use ostler_domain::id::{ApprovalId, BindingId, DocumentId, EnvelopeId};
+use ostler_domain::id::{ApprovalId, BindingId, DocumentId, EnvelopeId, RunId};
 use ostler_domain::knowledge::DocumentError;
 use ostler_domain::org::guardrail::GuardrailRefusal;
 use ostler_domain::org::people::RoleChangeRefused;
@@ -18,7 +18,7 @@ use ostler_domain::soul::NoSuchVersion;
 use ostler_domain::soul::proposal::ProposalRefused;
 use ostler_domain::team::TeamAssemblyRefused;
 use ostler_domain::tool::ToolProblem;
-use ostler_domain::workflow::StepName;
+use ostler_domain::workflow::{ControlRefused, StepName};
 use ostler_store::StoreError;
 
 use crate::agents::QueueError;
@@ -51,6 +51,10 @@ pub enum WorkflowRefused {
     AlreadyAnswered(String),
     #[error("this workflow has ended or was cancelled")]
     AlreadyEnded,
+    #[error(transparent)]
+    Control(#[from] ControlRefused),
+    #[error("this workflow has changed since; try again")]
+    ChangedSince,
 }
 
 /// Why an operation on queue agents was refused.
@@ -115,6 +119,15 @@ pub enum OperationError {
     NoMember(String),
     #[error("`{name}` names several people: {candidates}; use one of these")]
     ManyPeople { name: String, candidates: String },
+    #[error(
+        "nobody here who works in the inbox is called `{0}`; see `ostler member ls` for names and \
+         e-mail addresses"
+    )]
+    NoAssignee(String),
+    #[error("run {run} cannot be run again: {why}")]
+    NotReplayable { run: RunId, why: &'static str },
+    #[error("{what} has at most {max_bytes} bytes; shorten it")]
+    TooLong { what: &'static str, max_bytes: usize },
     #[error("{0}; ask for a new one")]
     Invitation(&'static str),
     #[error(

@@ -11,6 +11,7 @@
 mod account_links;
 mod actor;
 mod approvals;
+mod assignees;
 mod audit;
 mod bindings;
 mod clients;
@@ -30,6 +31,7 @@ mod keys;
 mod knowledge;
 mod levels;
 mod logins;
+mod message_search;
 mod models;
 mod names;
 mod notice_choices;
@@ -42,10 +44,13 @@ mod queue_teams;
 mod queue_work;
 pub mod reflection;
 mod refunds;
+mod replay;
+mod requests;
 mod resources;
 mod rule_source;
 mod runs;
 mod session_change;
+mod session_work;
 mod sessions;
 mod set_up;
 mod settings;
@@ -60,6 +65,7 @@ mod tool_test;
 mod tools;
 mod unknown_outcomes;
 mod users;
+mod workflow_control;
 mod workflows;
 pub mod world;
 
@@ -70,6 +76,7 @@ use ostler_domain::org::permission::OrgPermission;
 use ostler_store::{FollowUpEntry, NewAuditEntry, OrgStore, Store};
 use serde_json::{Value, json};
 
+use crate::assembly::Services;
 use crate::conversation::Worker;
 use crate::deps::Clock;
 use crate::ids::{derived, fresh};
@@ -87,6 +94,7 @@ pub use audit::{AuditedField, NamedAuditEntry};
 pub use bindings::{BindingChange, NewBinding};
 pub use clients::{BotHost, ClientParts, ClientStats, CreatedClient, NewClient, first_resources};
 pub use contacts::{ContactSummary, Person};
+pub use credits::SpendReport;
 pub use data::{ImportFile, ImportPlan, ImportRow, RowOutcome, RowPlan, StoredItem};
 pub use deep_links::{NewDeepLink, StoredDeepLink};
 pub use error::{OperationError, QueueAgentRefused, WorkflowRefused};
@@ -94,6 +102,7 @@ pub use escalations::WaitingSession;
 pub use exchange::ExchangeRecord;
 pub use inbox::InboxItem;
 pub use logins::{LoginOrigin, NewPasswordCode};
+pub use message_search::FoundMessage;
 pub use names::ActorNames;
 pub use people::{NewMember, RemovedMember};
 pub use queue_agents::{NewQueueAgent, QueueAgentType};
@@ -101,14 +110,18 @@ pub use queue_delegations::NewDelegation;
 pub use queue_teams::{QueueBacklog, TeamRole};
 pub use queue_work::WorkItem;
 pub use refunds::{OrderRefund, SettledRefund};
+pub use replay::{PlannedTurn, ReplayChange, ReplayPlan, RunReplay, TurnReplay};
+pub use requests::{AgentAnswer, AgentRequest, AnswerEnd, RequestContext, new_blob_id};
 pub use resources::version_of;
 pub use rule_source::{DecidedCall, RuleSource, RuleSources};
+pub use session_work::{ListedSession, SessionHolder, SessionQuery, SessionWorkDetail};
 pub use sessions::SessionDetail;
 pub use settings::OrgSection;
 pub use soul_proposals::ProposalDetail;
 pub use takeover::Takeover;
 pub use threads::ThreadAccess;
 pub use tools::{OrgToolSet, ToolChange};
+pub use workflow_control::{GraphFormat, WorkflowCall};
 
 /// The result of an operation.
 pub type Result<T> = std::result::Result<T, OperationError>;
@@ -124,6 +137,8 @@ struct Inner {
     bell: Doorbell,
     running_turns: RunningTurns,
     org_views: OrgViews,
+    /// What turns run with; `None` in a process that runs none.
+    services: Option<Arc<Services>>,
 }
 
 impl Operations {
@@ -136,6 +151,7 @@ impl Operations {
             clock,
             bell: Doorbell::default(),
             running_turns: RunningTurns::default(),
+            services: None,
         }))
     }
 
@@ -150,6 +166,7 @@ impl Operations {
             bell: worker.bell().clone(),
             running_turns: worker.running_turns().clone(),
             org_views: worker.org_views().clone(),
+            services: Some(worker.services()),
         }))
     }
 
@@ -162,6 +179,7 @@ impl Operations {
             bell: Doorbell::default(),
             running_turns: RunningTurns::default(),
             org_views,
+            services: None,
         }))
     }
 

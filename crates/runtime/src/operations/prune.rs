@@ -99,6 +99,7 @@ fn audit_entry(actor: AuditActor, report: &PruneReport) -> NewAuditEntry {
         "signals": report.signals,
         "threads": report.threads,
         "files": report.files,
+        "records": report.records,
     });
     NewAuditEntry {
         id: fresh(AuditId::from_u128),

@@ -11,7 +11,7 @@ use crate::records::run::RunRecord;
 use crate::records::session::Session;
 
 /// How many messages of a session are searched for the calls of a run.
-const MAX_MESSAGES: u32 = 1000;
+pub(super) const MAX_MESSAGES: u32 = 1000;
 
 impl OrgOperations<'_> {
     /// Returns a run, and the messages of its session, which hold its calls.

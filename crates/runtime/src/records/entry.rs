@@ -9,6 +9,7 @@ use ostler_domain::id::{AgentId, ApprovalId, CallId, RecordId, UserId};
 use ostler_domain::message::MessagePart;
 use serde::{Deserialize, Serialize};
 
+use super::api_request::ApiRequest;
 use super::bus_request::BusRequest;
 
 /// An entry in the inbox of a conversation.
@@ -78,6 +79,9 @@ pub struct IncomingMessage {
     /// Set if the message is a request from the bus, which gets a reply of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus_request: Option<Box<BusRequest>>,
+    /// Set if the message is a request over the API, whose caller waits for the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_request: Option<Box<ApiRequest>>,
     /// Notices to the sender about parts that were not accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,

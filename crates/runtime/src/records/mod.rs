@@ -1,6 +1,7 @@
 //! The values of conversations that are stored as JSON: sessions, messages, runs, inbox
 //! entries, outgoing messages and refunds. No behaviour beyond reading and writing them.
 
+pub mod api_request;
 pub mod bus_request;
 pub mod call;
 pub mod entry;

@@ -117,6 +117,12 @@ pub struct TurnRecord {
 }
 
 impl TurnRecord {
+    /// Returns the model that answered: the first one, or the one that replaced it last.
+    pub fn last_model(&self) -> Option<&str> {
+        let first = self.models.first().map(String::as_str);
+        self.restarts.last().map(|restart| restart.model.as_str()).or(first)
+    }
+
     /// Returns the decisions on calls, each with the approval that the call waits for.
     pub fn decisions_with_approvals(
         &self,

@@ -20,6 +20,7 @@ use ostler_domain::tool::Audience;
 use ostler_store::{OrgStore, SessionState, StoreError};
 use serde::{Deserialize, Serialize};
 
+use super::api_request::api_channel;
 use super::bus_request::BusRequest;
 use super::encode;
 
@@ -152,6 +153,18 @@ impl Session {
     /// Returns for whom its agents work.
     pub fn audience(&self) -> Audience {
         self.entry.audience(self.bus_request.is_some())
+    }
+
+    /// Returns whether its messages are requests over the API, whose callers wait for the
+    /// answers.
+    pub fn is_api(&self) -> bool {
+        self.channel == api_channel()
+    }
+
+    /// Returns whether its messages name the agent that answers, and nobody answers in its
+    /// place.
+    pub(crate) fn names_its_agent(&self) -> bool {
+        self.entry == ConversationEntry::Testing || self.bus_request.is_some() || self.is_api()
     }
 
     /// Returns the key of the conversation.

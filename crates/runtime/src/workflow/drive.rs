@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::control::apply_controls;
 use super::instance::WorkflowInstance;
 use super::job::StepJob;
 use super::perform::{StepResult, perform};
@@ -141,17 +142,18 @@ impl WorkflowDriver {
     async fn commit(
         &self,
         instance: &mut WorkflowInstance,
-        commit: StepCommit,
+        mut commit: StepCommit,
         busy: bool,
         started: &mut Vec<Task>,
     ) -> Result<WorkflowLeaseAction, StoreError> {
-        let before = instance.progress.clone();
+        commit.add_controls(apply_controls(instance));
         started.extend(self.start_ready_tasks(instance));
         let lease_action = self.lease_action(instance, busy || !started.is_empty());
         let unchanged = lease_action == WorkflowLeaseAction::Keep && commit.is_empty();
-        if unchanged && before == instance.progress {
+        if unchanged && instance.committed == instance.progress {
             return Ok(lease_action);
         }
+        commit.add_progress(self.lease, instance);
         let (waits, spent) = (commit.adds_waits(), commit.spent());
         let deps = &self.services.deps;
         let commit = commit.into_workflow_commit(
@@ -164,6 +166,7 @@ impl WorkflowDriver {
         deps.store.commit_workflow(commit).await?;
         crate::faults::point("after_step_commit");
         instance.spent += spent;
+        instance.committed = instance.progress.clone();
         if waits && lease_action == WorkflowLeaseAction::Keep {
             self.renew_lease(instance).await?;
         }

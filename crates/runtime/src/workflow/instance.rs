@@ -15,6 +15,8 @@ use crate::records::{UnreadableRecord, decode};
 pub(super) struct WorkflowInstance {
     pub(super) definition: WorkflowDefinition,
     pub(super) progress: WorkflowProgress,
+    /// The progress that is stored.
+    pub(super) committed: WorkflowProgress,
     pub(super) data: WorkflowData,
     /// Tasks that are not finished.
     pub(super) checkpoints: BTreeMap<Task, StepCheckpoint>,
@@ -38,9 +40,11 @@ impl WorkflowInstance {
                 checkpoints.insert(task, decode("turn", text)?);
             }
         }
+        let progress: WorkflowProgress = decode("workflow", &stored.state)?;
         Ok(Self {
             definition: decode("workflow", &stored.definition)?,
-            progress: decode("workflow", &stored.state)?,
+            committed: progress.clone(),
+            progress,
             data: WorkflowData { input: decode("input", &stored.input)?, results },
             checkpoints,
             signals: claimed.signals.clone(),

@@ -23,10 +23,12 @@
 
 mod check;
 mod checkpoint;
+pub(crate) mod control;
 mod drive;
 mod instance;
 mod job;
 mod perform;
+mod progress_events;
 pub(crate) mod question;
 mod runner;
 mod single_call;

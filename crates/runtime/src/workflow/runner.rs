@@ -16,6 +16,9 @@ use crate::assembly::Services;
 use crate::outage_log::OutageLog;
 use crate::run_error::RunError;
 
+/// How many workflows of an org run at the same time, in all processes. A process has room
+/// for more, which others can use.
+const MAX_PER_ORG: u32 = 12;
 /// The delay after a store failure.
 const STORE_FAILURE_DELAY: Duration = Duration::from_millis(500);
 /// The delay before a workflow that this version cannot read is claimed again.
@@ -79,7 +82,8 @@ impl WorkflowRunner {
 
     async fn claim(&self) -> Result<Option<ClaimedWorkflow>, StoreError> {
         let deps = &self.services.deps;
-        let claimed = deps.store.claim_workflow(deps.settings.claims.lease).await?;
+        let lease = deps.settings.claims.lease;
+        let claimed = deps.store.claim_workflow(lease, MAX_PER_ORG).await?;
         if self.outage.record_success() {
             tracing::warn!("workflows can be claimed again");
         }

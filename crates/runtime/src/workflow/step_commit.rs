@@ -6,16 +6,18 @@ use ostler_domain::id::NoticeId;
 use ostler_domain::money::Credits;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::time::Timestamp;
-use ostler_domain::workflow::Task;
+use ostler_domain::workflow::{Task, WorkflowStatus, WorkflowStop};
 use ostler_store::{
-    NewAuditEntry, NewNotice, RecordChange, StoredTask, TurnCharges, WorkflowCommit, WorkflowLease,
-    WorkflowLeaseAction, WorkflowWait,
+    NewAuditEntry, NewEvent, NewNotice, RecordChange, StoredTask, TurnCharges, WorkflowCommit,
+    WorkflowLease, WorkflowLeaseAction, WorkflowWait,
 };
 use serde_json::json;
 
 use super::checkpoint::TaskRecord;
+use super::control::AppliedControls;
 use super::instance::WorkflowInstance;
 use super::perform::StepResult;
+use super::progress_events::progress_events;
 use super::question::{OpenQuestion, QuestionBody};
 use crate::ids::fresh;
 use crate::records::encode;
@@ -30,6 +32,9 @@ pub(super) struct StepCommit {
     pub(super) notices: Vec<NewNotice>,
     tasks: Vec<StoredTask>,
     consumed_answers: Vec<(String, String)>,
+    ended_waits: Vec<String>,
+    /// Events of the org's log.
+    events: Vec<NewEvent>,
     waits: Vec<WorkflowWait>,
     /// Questions to people, with the task that asks.
     questions: Vec<(String, OpenQuestion)>,
@@ -39,7 +44,7 @@ pub(super) struct StepCommit {
 
 impl StepCommit {
     pub(super) const fn is_empty(&self) -> bool {
-        self.tasks.is_empty()
+        self.tasks.is_empty() && self.consumed_answers.is_empty()
     }
 
     pub(super) const fn adds_waits(&self) -> bool {
@@ -99,6 +104,22 @@ impl StepCommit {
         debug_assert!(was_running, "{task} was not running");
     }
 
+    /// Adds the controls of people, which were applied to the progress.
+    pub(super) fn add_controls(&mut self, applied: AppliedControls) {
+        self.consumed_answers.extend(applied.consumed);
+        self.ended_waits.extend(applied.ended_waits);
+    }
+
+    /// Adds the events of a change of the progress, and the notice if the workflow failed.
+    pub(super) fn add_progress(&mut self, lease: WorkflowLease, instance: &WorkflowInstance) {
+        let (before, after) = (&instance.committed, &instance.progress);
+        let id = lease.workflow();
+        self.events.extend(progress_events(id, &instance.definition, before, after));
+        if after.status() == WorkflowStatus::Failed && before.status() != WorkflowStatus::Failed {
+            self.notices.push(failed_notice(lease, instance));
+        }
+    }
+
     /// Returns the cost in credits.
     pub(super) const fn spent(&self) -> u64 {
         self.spent
@@ -123,6 +144,8 @@ impl StepCommit {
             spent: self.spent,
             tasks: self.tasks,
             consumed_answers: self.consumed_answers,
+            ended_waits: self.ended_waits,
+            events: self.events,
             waits: self.waits,
             clear_waits: instance.progress.stop().is_some(),
             changes: self.changes,
@@ -131,6 +154,25 @@ impl StepCommit {
             lease_ttl,
             lease_action,
         }
+    }
+}
+
+/// Returns the notice to the owner that a workflow failed. One that is retried and fails again
+/// is another event.
+fn failed_notice(lease: WorkflowLease, instance: &WorkflowInstance) -> NewNotice {
+    let (id, workflow) = (fresh(NoticeId::from_u128), lease.workflow());
+    let (step, reason) = match instance.progress.stop() {
+        Some(WorkflowStop::Failed { step, reason }) => (Some(step), Some(reason)),
+        _ => (None, None),
+    };
+    let name = instance.definition.name();
+    let data = json!({"workflow": workflow, "name": name, "step": step, "reason": reason});
+    NewNotice {
+        id,
+        kind: NoticeKind::WorkflowFailed,
+        recipient: NoticeRecipient::Owner,
+        subject: format!("{workflow} failed {id}"),
+        data: data.to_string(),
     }
 }
 

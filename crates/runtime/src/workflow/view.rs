@@ -189,6 +189,13 @@ fn task_detail(
 
 /// Returns the state of a task, and why it failed.
 fn state(progress: &WorkflowProgress, task: &Task) -> (&'static str, Option<String>) {
+    let is_running = progress.item(task).is_some_and(|item| item.status == ItemStatus::Running);
+    if progress.is_paused(&task.step)
+        && !is_running
+        && !is_finished(progress.step_status(&task.step))
+    {
+        return ("paused", None);
+    }
     if let Some(item) = progress.item(task) {
         return match &item.status {
             ItemStatus::Queued => ("queued", None),

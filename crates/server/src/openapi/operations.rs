@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::problems;
 use super::schemas::{Direction, Schemas};
-use crate::route::{Access, Content, Route};
+use crate::route::{Access, Content, Protocol, Route};
 
 /// Returns the operation of a route.
 pub(super) fn operation(route: &Route, tag: &str, schemas: &mut Schemas) -> Value {
@@ -18,15 +18,14 @@ pub(super) fn operation(route: &Route, tag: &str, schemas: &mut Schemas) -> Valu
     if route.operation.checks_version {
         parameters.push(json!({"$ref": "#/components/parameters/IfMatch"}));
     }
-    if is_stream(route) {
+    if is_event_log(route) {
         let about = "Id of the last event that was received; it takes precedence over `after`.";
         parameters.push(json!({"name": "Last-Event-ID", "in": "header", "required": false,
             "description": about, "schema": {"type": "string"}}));
     }
     let mut responses = success(route, schemas);
     for status in problems::statuses(route) {
-        let name = problems::name(status);
-        responses[status.to_string()] = json!({"$ref": format!("#/components/responses/{name}")});
+        responses[status.to_string()] = problems::reference(route, status);
     }
     let mut operation = json!({
         "operationId": route.id,
@@ -53,7 +52,11 @@ fn security(access: Access) -> Value {
     }
 }
 
-fn is_stream(route: &Route) -> bool {
+/// Returns whether a client can continue a stream after the last event that it has got.
+fn is_event_log(route: &Route) -> bool {
+    if route.protocol != Protocol::Ostler {
+        return false;
+    }
     let streams = |content: &Content| content.media_type == "text/event-stream";
     route.operation.responses.iter().any(|(_, body)| body.as_ref().is_some_and(streams))
 }
@@ -145,7 +148,13 @@ fn success(route: &Route, schemas: &mut Schemas) -> Value {
                 Some(schema) => json!({"schema": schemas.reference(*schema, Direction::Output)}),
                 None => json!({"schema": {"type": "string"}}),
             };
-            response["content"] = json!({*media_type: content});
+            // A route may answer in several forms.
+            let mut all = responses[status.to_string()]["content"].clone();
+            if all.is_null() {
+                all = json!({});
+            }
+            all[*media_type] = content;
+            response["content"] = all;
         }
         if route.operation.has_version {
             let about = "The version, for `If-Match` of a change.";

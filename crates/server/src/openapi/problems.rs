@@ -1,11 +1,12 @@
 //! Problems as responses of the document.
 
+use ostler_api::completion::CompletionError;
 use ostler_api::problem::{PROBLEM_MEDIA_TYPE, Problem, ProblemCode};
 use serde_json::{Map, Value, json};
 
 use super::schemas::{Direction, Schemas};
 use crate::route::describe::schema_of;
-use crate::route::{Access, Route};
+use crate::route::{Access, Protocol, Route};
 
 /// The statuses of problems, with the names of their responses.
 const RESPONSES: [(u16, &str); 13] = [
@@ -24,9 +25,17 @@ const RESPONSES: [(u16, &str); 13] = [
     (503, "Unavailable"),
 ];
 
-/// Returns the name of the response with a status.
-pub(super) fn name(status: u16) -> &'static str {
-    RESPONSES.iter().find(|(known, _)| *known == status).map_or("Internal", |(_, name)| name)
+/// The response of routes that speak the protocol of the OpenAI API.
+const OPENAI: &str = "OpenAiError";
+
+/// Returns the response of a route with a status.
+pub(super) fn reference(route: &Route, status: u16) -> Value {
+    let known = RESPONSES.iter().find(|(known, _)| *known == status);
+    let name = match route.protocol {
+        Protocol::OpenAi => OPENAI,
+        Protocol::Ostler | Protocol::Mcp => known.map_or("Internal", |(_, name)| name),
+    };
+    json!({"$ref": format!("#/components/responses/{name}")})
 }
 
 /// Returns the statuses with which a route can fail.
@@ -37,14 +46,16 @@ pub(super) fn statuses(route: &Route) -> Vec<u16> {
         401 => !matches!(route.access, Access::Public),
         402 => route.path.contains("/threads"),
         403 => route.access != Access::Public,
-        404 => route.path.contains('{'),
+        404 => route.path.contains('{') || route.protocol == Protocol::OpenAi,
         409 | 422 => !matches!(route.access, Access::Public),
         412 => route.operation.checks_version,
         413 => changes,
         429 => !matches!(route.access, Access::Public),
         _ => true,
     };
-    RESPONSES.iter().map(|(status, _)| *status).filter(|one| may_fail_with(*one)).collect()
+    let known = RESPONSES.iter().map(|(status, _)| *status);
+    let agent_failed = (route.protocol == Protocol::OpenAi && changes).then_some(502);
+    known.filter(|one| may_fail_with(*one)).chain(agent_failed).collect()
 }
 
 /// Returns the responses, each with an example of every code.
@@ -66,5 +77,11 @@ pub(super) fn components(schemas: &mut Schemas) -> Value {
                 "content": {PROBLEM_MEDIA_TYPE: content}}),
         );
     }
+    let schema = schemas.reference(schema_of::<CompletionError>, Direction::Output);
+    responses.insert(
+        OPENAI.to_owned(),
+        json!({"description": "An error in the form of the OpenAI API.",
+            "content": {"application/json": {"schema": schema}}}),
+    );
     Value::Object(responses)
 }

@@ -2,9 +2,11 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use ostler_api::credit::{CreditAccount, GrantRequest, LedgerLine};
+use ostler_api::credit::{CreditAccount, GrantRequest, LedgerLine, SpendReport};
 use ostler_api::page::{Page, PageQuery};
 use ostler_store::NewGrant;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::OrgRequest;
 use crate::body::{self, JsonBody, QueryParams};
@@ -18,6 +20,13 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         get(View, "/credits", "getCredits", "Show the credit account", show),
         get(View, "/credits/ledger", "listLedger", "List the ledger, newest first", ledger),
+        get(
+            View,
+            "/credits/spend",
+            "getSpend",
+            "Show what was spent by agent, model, tool, client and day",
+            spend,
+        ),
         post(GrantCredits, "/credits/grants", "grantCredits", "Grant credits", grant)
             .example(json!({"reference": "invoice-7", "pool": "purchased", "amount": 1000})),
     ]
@@ -25,6 +34,20 @@ pub(crate) fn routes() -> Vec<Route> {
 
 pub(crate) async fn show(request: OrgRequest) -> Result<Json<CreditAccount>> {
     Ok(Json(wire::account(&request.hide_foreign_org(request.operations().credits().await)?)))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct SpendQuery {
+    /// Today and the days before, in UTC: 30 without it, 366 at most.
+    days: Option<u32>,
+}
+
+async fn spend(
+    request: OrgRequest,
+    QueryParams(query): QueryParams<SpendQuery>,
+) -> Result<Json<SpendReport>> {
+    let found = request.operations().spend(query.days.unwrap_or(30)).await;
+    Ok(Json(wire::spend(&request.hide_foreign_org(found)?)))
 }
 
 pub(crate) async fn ledger(

@@ -18,6 +18,7 @@ pub(crate) mod proposals;
 pub(crate) mod refunds;
 pub(crate) mod resources;
 pub(crate) mod runs;
+pub(crate) mod session_work;
 pub(crate) mod sessions;
 pub(crate) mod settings;
 pub(crate) mod souls;
@@ -168,6 +169,22 @@ impl FromRequestParts<Server> for PathId {
         let names = path_parameters(parts, server).await?;
         let last = names.iter().last().map(|(_, value)| value.to_owned());
         Ok(Self(last.unwrap_or_default()))
+    }
+}
+
+/// The last two parameters of the path.
+pub(crate) struct PathIds(pub(crate) String, pub(crate) String);
+
+impl FromRequestParts<Server> for PathIds {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Self> {
+        let names = path_parameters(parts, server).await?;
+        let values: Vec<&str> = names.iter().map(|(_, value)| value).collect();
+        match values.as_slice() {
+            [.., outer, inner] => Ok(Self((*outer).to_owned(), (*inner).to_owned())),
+            _ => Err(ApiError::internal(&"a route with fewer than two parameters")),
+        }
     }
 }
 

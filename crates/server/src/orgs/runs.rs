@@ -2,20 +2,23 @@
 
 use axum::Json;
 use ostler_api::run::{
-    ExplainedTool, MissingTool, RunDetail, RunHarness, RunStep, ToolExplanation, TurnHarness,
+    ExplainedTool, MissingTool, ReplayPlan, ReplayRequest, RunDetail, RunHarness, RunReplay,
+    RunStep, ToolExplanation, TurnHarness,
 };
 use ostler_domain::gate::{DenyReason, GateDecision};
 use ostler_domain::id::{RunId, SessionId};
-use ostler_domain::org::permission::OrgPermission::View;
+use ostler_domain::org::permission::OrgPermission::{Operate, View};
 use ostler_domain::scope::ScopedTool;
+use ostler_runtime::operations::ReplayChange;
 use ostler_runtime::operations::explain::SessionScope;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{OrgRequest, PathId};
-use crate::body::{self, QueryParams};
+use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
-use crate::route::{Route, get};
+use crate::route::{Route, get, post};
 use crate::wire;
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -28,6 +31,21 @@ pub(crate) fn routes() -> Vec<Route> {
             "Show the harness of each turn of a run",
             harness,
         ),
+        get(
+            Operate,
+            "/runs/{run}/replay",
+            "planRunReplay",
+            "Show what running a run again would cost",
+            plan_replay,
+        ),
+        post(
+            Operate,
+            "/runs/{run}/replay",
+            "replayRun",
+            "Run a run again with recorded tool results and without effects, and compare",
+            replay,
+        )
+        .example(json!({"policy": {"allow": [], "deny": ["refund_payment"]}})),
         get(
             View,
             "/agents/{agent}/tools",
@@ -69,6 +87,34 @@ async fn harness(request: OrgRequest, PathId(id): PathId) -> Result<Json<RunHarn
         harness: serde_json::to_value(&turn.harness).unwrap_or_default(),
     });
     Ok(Json(RunHarness { run: id, turns: turns.collect() }))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct ReplayQuery {
+    /// The model of all agents, instead of those of the run.
+    model: Option<String>,
+}
+
+async fn plan_replay(
+    request: OrgRequest,
+    PathId(id): PathId,
+    QueryParams(query): QueryParams<ReplayQuery>,
+) -> Result<Json<ReplayPlan>> {
+    let id: RunId = body::parse_id(&id, "run")?;
+    let change = ReplayChange { model: query.model, policy: None };
+    let plan = request.operations().plan_replay(id, &change).await;
+    Ok(Json(wire::replay_plan(&request.hide_foreign_org(plan)?)))
+}
+
+async fn replay(
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(wanted): JsonBody<ReplayRequest>,
+) -> Result<Json<RunReplay>> {
+    let id: RunId = body::parse_id(&id, "run")?;
+    let change = ReplayChange { model: wanted.model, policy: wanted.policy };
+    let replayed = request.operations().replay_run(id, &change).await;
+    Ok(Json(wire::replay(request.hide_foreign_org(replayed)?)))
 }
 
 async fn agent_tools(request: OrgRequest, PathId(agent): PathId) -> Result<Json<ToolExplanation>> {

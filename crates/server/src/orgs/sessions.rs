@@ -6,10 +6,13 @@ use ostler_api::session::{
     AssignRequest, AssignResponse, SendMessageRequest, Session, SessionDetail, SessionFilter,
     SessionMessage, TakeoverResult,
 };
+use ostler_api::session_work::{ListedSession, SessionHolder};
+use ostler_domain::channel::Channel;
+use ostler_domain::human::escalation::Urgency;
 use ostler_api::transcript::Transcript;
 use ostler_domain::id::SessionId;
 use ostler_domain::message::MessagePart;
-use ostler_runtime::operations::Takeover;
+use ostler_runtime::operations::{self, SessionQuery, Takeover};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -85,25 +88,44 @@ pub(crate) fn routes() -> Vec<Route> {
 pub(crate) struct SessionsQuery {
     #[serde(default)]
     which: SessionFilter,
+    /// For example `webchat`.
+    channel: Option<String>,
+    /// Only those with an open escalation of this urgency.
+    urgency: Option<Urgency>,
+    holder: Option<SessionHolder>,
+    /// `next` of the previous page. A page of a filtered list may be short and still have one.
     cursor: Option<String>,
     limit: Option<u32>,
+}
+
+impl SessionsQuery {
+    fn query(&self) -> SessionQuery {
+        SessionQuery {
+            handed_off: self.which == SessionFilter::HandedOff,
+            assigned_to_me: self.which == SessionFilter::AssignedToMe,
+            unread: self.which == SessionFilter::Unread,
+            channel: self.channel.as_deref().map(Channel::from),
+            urgency: self.urgency,
+            holder: self.holder.map(|holder| match holder {
+                SessionHolder::Agent => operations::SessionHolder::Agent,
+                SessionHolder::Waiting => operations::SessionHolder::Waiting,
+                SessionHolder::Person => operations::SessionHolder::Person,
+                SessionHolder::Nobody => operations::SessionHolder::Nobody,
+            }),
+        }
+    }
 }
 
 pub(crate) async fn list(
     request: OrgRequest,
     QueryParams(listing): QueryParams<SessionsQuery>,
-) -> Result<Json<Page<Session>>> {
-    let SessionsQuery { which, cursor, limit } = listing;
-    let which = match which {
-        SessionFilter::All => ostler_store::SessionFilter::All,
-        SessionFilter::HandedOff => ostler_store::SessionFilter::HandedOff,
-    };
-    let limit = PageQuery { cursor: None, limit }.page_size();
-    let before = body::parse_cursor(cursor.as_deref())?;
-    let found =
-        request.hide_foreign_org(request.operations().sessions(which, before, limit).await)?;
-    let found = found.iter().map(wire::session).collect();
-    Ok(Json(Page::from_items(found, limit, |item: &Session| item.id.to_string())))
+) -> Result<Json<Page<ListedSession>>> {
+    let limit = PageQuery { cursor: None, limit: listing.limit }.page_size();
+    let before = body::parse_cursor(listing.cursor.as_deref())?;
+    let found = request.operations().list_sessions(&listing.query(), before, limit).await;
+    let (found, next) = request.hide_foreign_org(found)?;
+    let items = found.iter().map(wire::listed_session).collect();
+    Ok(Json(Page { items, next: next.map(|id| id.to_string()) }))
 }
 
 pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<SessionDetail>> {

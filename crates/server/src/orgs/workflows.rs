@@ -5,12 +5,14 @@ use axum::http::StatusCode;
 use ostler_api::page::{Page, PageQuery};
 use ostler_api::problem::ProblemCode;
 use ostler_api::workflow::{
-    PublishEventRequest, StartWorkflowRequest, StartedWorkflow, TaskAnswer, Workflow,
-    WorkflowDetail, WorkflowTask,
+    ChangeStepRequest, PublishEventRequest, RetriedWorkflow, StartWorkflowRequest, StartedWorkflow,
+    StepChange, TaskAnswer, WaitingWorkflowCall, Workflow, WorkflowDetail, WorkflowGraph,
+    WorkflowTask,
 };
 use ostler_domain::id::WorkflowId;
 use ostler_domain::org::permission::OrgPermission::{Operate, View};
-use ostler_domain::workflow::{Task, WorkflowDefinition};
+use ostler_domain::workflow::{StepControl, StepName, Task, WorkflowDefinition};
+use ostler_runtime::operations::GraphFormat;
 use ostler_runtime::workflow::view;
 use serde_json::{Value, json};
 
@@ -46,6 +48,35 @@ pub(crate) fn routes() -> Vec<Route> {
             "cancelWorkflow",
             "Cancel a workflow; finished steps are undone as far as they define how",
             cancel,
+        ),
+        post(
+            Operate,
+            "/workflows/{workflow}/steps",
+            "changeWorkflowStep",
+            "Skip, pause or continue a step of a workflow",
+            change_step,
+        )
+        .example(json!({"step": "size", "change": "pause"})),
+        post(
+            Operate,
+            "/workflows/{workflow}/retry",
+            "retryWorkflow",
+            "Run a failed workflow again, from the steps that failed, were stopped or undone",
+            retry,
+        ),
+        get(
+            View,
+            "/workflows/{workflow}/graph",
+            "getWorkflowGraph",
+            "Draw a workflow, with the states of its steps",
+            graph,
+        ),
+        get(
+            View,
+            "/workflow-calls",
+            "listWorkflowCalls",
+            "List the calls of workflows that wait for an approval",
+            calls,
         ),
         post(
             Operate,
@@ -123,6 +154,51 @@ async fn cancel(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
     let id = request.workflow_id(&id).await?;
     request.hide_foreign_org(request.operations().cancel_workflow(id).await)?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn change_step(
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(ChangeStepRequest { step, change }): JsonBody<ChangeStepRequest>,
+) -> Result<StatusCode> {
+    let id = request.workflow_id(&id).await?;
+    let step: StepName =
+        step.parse().map_err(|error| ApiError::new(ProblemCode::Invalid, format!("{error}")))?;
+    let control = match change {
+        StepChange::Skip => StepControl::Skip,
+        StepChange::Pause => StepControl::Pause,
+        StepChange::Continue => StepControl::Continue,
+    };
+    let changed = request.operations().control_step(id, &step, control).await;
+    request.hide_foreign_org(changed)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn retry(request: OrgRequest, PathId(id): PathId) -> Result<Json<RetriedWorkflow>> {
+    let id = request.workflow_id(&id).await?;
+    let steps = request.hide_foreign_org(request.operations().retry_workflow(id).await)?;
+    Ok(Json(RetriedWorkflow { steps: steps.iter().map(ToString::to_string).collect() }))
+}
+
+async fn graph(request: OrgRequest, PathId(id): PathId) -> Result<Json<WorkflowGraph>> {
+    let id = request.workflow_id(&id).await?;
+    let operations = request.operations();
+    let draw = async |format| request.hide_foreign_org(operations.workflow_graph(id, format).await);
+    let (mermaid, svg) = (draw(GraphFormat::Mermaid).await?, draw(GraphFormat::Svg).await?);
+    Ok(Json(WorkflowGraph { mermaid, svg }))
+}
+
+async fn calls(request: OrgRequest) -> Result<Json<Vec<WaitingWorkflowCall>>> {
+    let found = request.operations().workflow_calls(super::SEARCH_LIMIT).await;
+    let calls = request.hide_foreign_org(found)?.into_iter().map(|call| WaitingWorkflowCall {
+        workflow: call.workflow,
+        name: call.name,
+        task: call.task.to_string(),
+        tool: call.tool,
+        arguments: call.arguments,
+        why: call.why,
+    });
+    Ok(Json(calls.collect()))
 }
 
 async fn publish(

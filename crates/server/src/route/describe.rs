@@ -11,7 +11,7 @@ use crate::body::{JsonBody, QueryParams};
 use crate::caller::Caller;
 use crate::chat::cors::OpenChat;
 use crate::error::Result;
-use crate::orgs::{OrgRequest, PathId};
+use crate::orgs::{OrgRequest, PathId, PathIds};
 use crate::server::ClientAddress;
 
 /// Returns the schema of a type and adds its definitions to a generator.
@@ -121,6 +121,10 @@ impl<T> Input for Path<T> {
 }
 
 impl Input for PathId {
+    fn describe(_: &mut Operation) {}
+}
+
+impl Input for PathIds {
     fn describe(_: &mut Operation) {}
 }
 

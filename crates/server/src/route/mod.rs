@@ -24,11 +24,23 @@ pub(crate) struct Route {
     /// The whole path, with `{name}` for parameters.
     pub(crate) path: String,
     pub(crate) access: Access,
+    pub(crate) protocol: Protocol,
     /// The name of the operation for generated clients. It never changes.
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) operation: Operation,
     pub(crate) handler: MethodRouter<Server>,
+}
+
+/// The protocol that a route speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// The product's own: errors are problems, and a change runs to its end.
+    Ostler,
+    /// That of the OpenAI API: errors have its form, and who disconnects aborts the turn.
+    OpenAi,
+    /// The Model Context Protocol: who disconnects cancels the call.
+    Mcp,
 }
 
 /// Routes about the same thing, for the document.
@@ -53,7 +65,8 @@ impl Route {
         let path = format!("{}{path}", access.prefix());
         let mut operation = Operation::default();
         H::describe(&mut operation);
-        Self { method, path, access, id, summary, operation, handler: on(filter, handler) }
+        let (protocol, handler) = (Protocol::Ostler, on(filter, handler));
+        Self { method, path, access, protocol, id, summary, operation, handler }
     }
 
     /// Sets an example of the request's body.
@@ -88,6 +101,26 @@ impl Route {
         self
     }
 
+    /// Says that the response may also be a stream of events.
+    pub(crate) fn or_streams(mut self) -> Self {
+        let content = Content { media_type: "text/event-stream", schema: None };
+        self.operation.responses.push((200, Some(content)));
+        self
+    }
+
+    /// Puts the route beside the versioned ones.
+    pub(crate) fn at_root(mut self) -> Self {
+        let path = self.path.strip_prefix(self.access.prefix()).map(str::to_owned);
+        self.path = path.unwrap_or(self.path);
+        self
+    }
+
+    /// Sets the protocol.
+    pub(crate) fn speaks(mut self, protocol: Protocol) -> Self {
+        self.protocol = protocol;
+        self
+    }
+
     /// Sets the statuses with which the handler succeeds.
     pub(crate) fn statuses(mut self, statuses: &[u16]) -> Self {
         let body = self.operation.responses.pop().and_then(|(_, body)| body);
@@ -97,7 +130,8 @@ impl Route {
 
     /// Whether a repeat with the same `Idempotency-Key` gets the same response.
     pub(crate) fn is_repeatable(&self) -> bool {
-        self.method == Method::POST && self.access.needs_caller()
+        let is_own = self.protocol == Protocol::Ostler;
+        is_own && self.method == Method::POST && self.access.needs_caller()
     }
 }
 

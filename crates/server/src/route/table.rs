@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Access, Group};
-use crate::{account, chat, dashboard, events, health, openapi, orgs, webhooks};
+use crate::{account, chat, completions, dashboard, events, health, mcp, openapi, orgs, webhooks};
 
 /// Returns all routes.
 pub(crate) fn groups() -> Vec<Group> {
@@ -41,7 +41,11 @@ pub(crate) fn groups() -> Vec<Group> {
         group("Contacts", "The people that an organization knows.", orgs::contacts::routes()),
         group("Audit", "Every change, and who made it.", orgs::audit::routes()),
         group("Events", "What happens in an organization, as it happens.", events::routes()),
-        group("Sessions", "Conversations: read, take over, hand back.", orgs::sessions::routes()),
+        group("Sessions", "Conversations: read, take over, hand back.", {
+            let mut routes = orgs::sessions::routes();
+            routes.extend(orgs::session_work::routes());
+            routes
+        }),
         group("Inbox", "What waits for people of an agency.", orgs::inbox::routes()),
         group("Escalations", "Conversations that wait for a person.", orgs::escalations::routes()),
         group("Approvals", "Tool calls that wait for a person.", orgs::approvals::routes()),
@@ -68,6 +72,8 @@ pub(crate) fn groups() -> Vec<Group> {
         ),
         group("Proposals", "What is proposed about agents.", orgs::proposals::routes()),
         group("Threads", "Threads of the interactive harness.", orgs::threads::routes()),
+        group("Chat completions", "Agents as models of the OpenAI API.", completions::routes()),
+        group("MCP", "Agents and approvals as tools of the Model Context Protocol.", mcp::routes()),
         group("Webhooks", "Inbound messages of channels.", webhooks::routes()),
         group("Web chat", "The chat of visitors.", chat::routes()),
         group("Service", "State and description of the server.", {

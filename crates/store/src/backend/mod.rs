@@ -5,6 +5,7 @@
 //! [`StoreFuture`]. Its SQL is one text where both databases understand it, and two
 //! texts side by side where they differ.
 
+pub(crate) mod bulk;
 pub(crate) mod job;
 pub(crate) mod postgres;
 pub(crate) mod sql;

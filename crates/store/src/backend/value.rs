@@ -9,8 +9,8 @@ use std::time::Duration;
 use ostler_domain::id::{
     AgentId, ApprovalId, AuditId, BindingId, BlobId, CallId, ContactId, ConversationId,
     DelegationId, DocumentId, EnvelopeId, EventId, InboxId, IntegrationId, InvitationId, KeyId,
-    LoginId, MessageId, NoticeId, OrgId, OutboxId, ProposalId, RecordId, ReservationId, RunId,
-    SessionId, ThreadId, UserId, WorkflowId,
+    LoginId, MessageId, NoteId, NoticeId, OrgId, OutboxId, ProposalId, RecordId, ReservationId,
+    RunId, SessionId, ThreadId, UserId, WorkflowId,
 };
 use ostler_domain::time::Timestamp;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -141,7 +141,7 @@ macro_rules! stored_ids {
 stored_ids!(OrgId, AgentId, BindingId, ConversationId, SessionId, ThreadId, MessageId);
 stored_ids!(RunId, InboxId, OutboxId, RecordId, ReservationId, ApprovalId, ProposalId, NoticeId);
 stored_ids!(CallId, UserId, KeyId, ContactId, IntegrationId, DocumentId, BlobId, AuditId);
-stored_ids!(DelegationId, EnvelopeId, WorkflowId, EventId, InvitationId, LoginId);
+stored_ids!(DelegationId, EnvelopeId, WorkflowId, EventId, InvitationId, LoginId, NoteId);
 
 /// A row of a query result.
 #[derive(Debug)]

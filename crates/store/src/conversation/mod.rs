@@ -20,8 +20,11 @@
 //! | `inbox`          | accepting input once, in order |
 //! | `journal`        | external calls with their intents and outcomes |
 //! | `lease`          | the right to work on one conversation, with a fencing token |
+//! | `message_search` | finding messages in the sessions of an org |
+//! | `notes`          | notes of people about a session |
 //! | `record_changes` | writes of local tools, committed with the turn |
 //! | `sessions`       | reading and listing sessions and runs |
+//! | `session_work`   | who looks after a session, and how far people have read it |
 //! | `side_effects`   | what a turn commits besides its messages |
 //! | `operator_change`       | changes that a person makes in a conversation |
 //! | `transcript`     | what the person in a web chat reads of their conversation |
@@ -36,8 +39,11 @@ pub(crate) mod history;
 pub(crate) mod inbox;
 pub(crate) mod journal;
 pub(crate) mod lease;
+pub(crate) mod message_search;
+pub(crate) mod notes;
 pub(crate) mod operator_change;
 pub(crate) mod record_changes;
+pub(crate) mod session_work;
 pub(crate) mod sessions;
 pub(crate) mod side_effects;
 pub(crate) mod transcript;

@@ -85,7 +85,7 @@ fn apply(tx: &Tx, org: OrgId, change: &OperatorChange) -> Result<WithdrawnMessag
     let writer = MessageWriter { org, conversation, epoch: epoch + 1, thread: *thread };
     let mut all = vec![run_row(org, *id, &change.run)];
     all.extend(writer.write(&change.messages, &change.outbox));
-    all.extend(events::append(org, change.run.id, &change.events)?);
+    all.extend(events::append(org, Some(change.run.id), &change.events)?);
     all.push(audit::append(org, &change.audit)?);
     tx.batch(&all)?;
     for entry in &change.inbox {

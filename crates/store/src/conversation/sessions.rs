@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ostler_domain::id::{ConversationId, OrgId, RunId, SessionId, ThreadId};
+use ostler_domain::id::{ConversationId, OrgId, RunId, SessionId, ThreadId, UserId};
 use ostler_domain::session::key::ConversationKey;
 use ostler_domain::time::Timestamp;
 
@@ -69,6 +69,8 @@ pub enum SessionFilter {
     All,
     /// Sessions in which a person answers or is asked to.
     HandedOff,
+    /// Open sessions that this person looks after.
+    AssignedTo(UserId),
 }
 
 /// A conversation has few sessions and an org many: without the hints, both databases
@@ -107,6 +109,20 @@ const LIST_HANDED_OFF: Sql = sql!(
      FROM sessions s JOIN conversations c ON c.org = s.org AND c.id = s.conversation
      WHERE s.org = ?1 AND s.status = 'handed_off' AND s.id < ?2 ORDER BY s.id DESC LIMIT ?3"
 );
+const LIST_ASSIGNED: Sql = Sql {
+    sqlite: "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
+       FROM session_assignments a INDEXED BY session_assignments_by_user
+       CROSS JOIN sessions s ON s.org = a.org AND s.id = a.session
+       JOIN conversations c ON c.org = s.org AND c.id = s.conversation
+       WHERE a.org = ?1 AND a.user_id = ?4 AND a.session < ?2 AND s.closed_at = 0
+       ORDER BY a.session DESC LIMIT ?3",
+    postgres: "SELECT s.id, s.conversation, s.thread, s.status, s.data, s.due_at, c.epoch
+       FROM session_assignments a
+       JOIN sessions s ON s.org = a.org AND s.id = a.session
+       JOIN conversations c ON c.org = s.org AND c.id = s.conversation
+       WHERE a.org = $1 AND a.user_id = $4 AND a.session < $2 AND s.closed_at = 0
+       ORDER BY a.session DESC LIMIT $3",
+};
 const DUE: Sql = sql!(
     "SELECT s.org, s.id, s.conversation, s.due_at, c.key
      FROM sessions s JOIN conversations c ON c.org = s.org AND c.id = s.conversation
@@ -185,11 +201,15 @@ impl OrgStore<'_> {
         limit: u32,
     ) -> StoreFuture<Vec<StoredSession>> {
         let before = before.unwrap_or(SessionId::from_u128(u128::MAX));
-        let sql = match filter {
-            SessionFilter::All => &LIST,
-            SessionFilter::HandedOff => &LIST_HANDED_OFF,
-        };
-        self.rows(sql, [before.into(), limit.into()], session)
+        match filter {
+            SessionFilter::All => self.rows(&LIST, [before.into(), limit.into()], session),
+            SessionFilter::HandedOff => {
+                self.rows(&LIST_HANDED_OFF, [before.into(), limit.into()], session)
+            }
+            SessionFilter::AssignedTo(user) => {
+                self.rows(&LIST_ASSIGNED, [before.into(), limit.into(), user.into()], session)
+            }
+        }
     }
 
     /// Lists the sessions of a contact's conversations, newest first.

@@ -257,7 +257,7 @@ impl Commit {
         all.extend(turn.answered.iter().map(|id| answered(lease, *id, run.id)));
         all.extend(writer.write(&turn.messages, outbox));
         all.extend(side_effects.statements(org, session.id));
-        all.extend(events::append(org, run.id, &turn.events)?);
+        all.extend(events::append(org, Some(run.id), &turn.events)?);
         for charges in &turn.charges {
             all.push(charge_statement(charges)?);
         }

@@ -20,7 +20,7 @@ use ostler_domain::time::Timestamp;
 use crate::OrgStore;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::Sql;
-use crate::backend::value::Row;
+use crate::backend::value::{Row, Value};
 use crate::backend::{Statement, Tx};
 use crate::conversation::turn::NewEvent;
 use crate::error::{Result, StoreError};
@@ -112,8 +112,13 @@ const END: Sql = Sql {
        ORDER BY xid DESC, id DESC LIMIT 1",
 };
 
-/// The statement that appends the events of a run, for the run's transaction.
-pub(crate) fn append(org: OrgId, run: RunId, events: &[NewEvent]) -> Result<Option<Statement>> {
+/// The statement that appends events, of a run or of something else, for the transaction
+/// that they are about.
+pub(crate) fn append(
+    org: OrgId,
+    run: Option<RunId>,
+    events: &[NewEvent],
+) -> Result<Option<Statement>> {
     if events.is_empty() {
         return Ok(None);
     }
@@ -121,6 +126,14 @@ pub(crate) fn append(org: OrgId, run: RunId, events: &[NewEvent]) -> Result<Opti
     let data = packed::pack(events)?;
     let params = vec![org.into(), run.into(), count.into(), data.into()];
     Ok(Some(Statement { sql: &APPEND, params, on_no_rows: None }))
+}
+
+/// The statement that appends an event that belongs to no run. It names objects and has
+/// nothing personal, because it is not erased with a contact.
+pub(crate) fn append_alone(org: OrgId, event: &NewEvent) -> Result<Statement> {
+    let data = packed::pack(std::slice::from_ref(event))?;
+    let params = vec![org.into(), Value::Null, Value::Int(1), data.into()];
+    Ok(Statement { sql: &APPEND, params, on_no_rows: None })
 }
 
 impl OrgStore<'_> {

@@ -14,6 +14,7 @@ pub(crate) mod rate;
 mod reservation_batch;
 mod reservations;
 mod settle;
+mod spend;
 
 pub use accounts::NewGrant;
 pub use check::{AccountMismatch, LedgerCheck};

@@ -5,6 +5,7 @@
 //! in time, in small transactions, up to the first page without old rows.
 
 mod files;
+mod records;
 mod sessions;
 mod threads;
 
@@ -58,6 +59,8 @@ pub enum RetentionKind {
     Threads,
     /// Files of messages that are deleted.
     Files,
+    /// Answers to forms.
+    Records,
 }
 
 /// The progress of a pruning run: one transaction.
@@ -86,14 +89,15 @@ pub struct PruneReport {
     pub signals: u64,
     pub threads: u64,
     pub files: u64,
+    pub records: u64,
 }
 
 impl PruneReport {
     /// Returns how many rows there are in all.
     pub const fn total(&self) -> u64 {
         let Self { inbox, outbox, calls, sessions, messages, runs, .. } = *self;
-        let Self { events, workflows, signals, threads, files, .. } = *self;
-        let of_work = events + workflows + signals + threads + files;
+        let Self { events, workflows, signals, threads, files, records, .. } = *self;
+        let of_work = events + workflows + signals + threads + files + records;
         inbox + outbox + calls + sessions + messages + runs + of_work
     }
 
@@ -112,6 +116,7 @@ impl PruneReport {
             signals: 0,
             threads: 0,
             files: 0,
+            records: 0,
         }
     }
 
@@ -128,6 +133,7 @@ impl PruneReport {
             RetentionKind::Signals => &mut self.signals,
             RetentionKind::Threads => &mut self.threads,
             RetentionKind::Files => &mut self.files,
+            RetentionKind::Records => &mut self.records,
         };
         *sum += rows;
     }
@@ -248,6 +254,7 @@ impl Store {
         }
         sessions::prune(self, org, max_age, mode, batch, &mut report).await?;
         threads::prune(self, org, max_age, mode, batch, &mut report).await?;
+        records::prune(self, org, max_age, mode, batch, &mut report).await?;
         // After the messages that refer to them.
         files::prune(self, org, max_age, mode, batch, &mut report).await?;
         let limits = EventLimits { max_age, max_events: u64::MAX };

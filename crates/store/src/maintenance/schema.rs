@@ -55,6 +55,9 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0014_thread_files",
     "0015_logins",
     "0016_send_breakers",
+    "0017_workflow_claims",
+    "0018_erasure_markers",
+    "0019_session_work",
 ];
 
 /// The schema version that this program needs.
@@ -136,7 +139,7 @@ pub(crate) fn check_usable(found: i64) -> Result<()> {
     Ok(())
 }
 
-fn check_not_newer(found: i64, known: i64) -> Result<()> {
+pub(crate) fn check_not_newer(found: i64, known: i64) -> Result<()> {
     if found > known {
         return Err(StoreError::NewerSchema { found, known });
     }

@@ -26,6 +26,7 @@ use crate::tenancy::integrations::{self, OrgIntegration};
 use crate::tenancy::keys::{self, HashedSecret, NewApiKey};
 use crate::tenancy::org_tools;
 use crate::workflows::events::{self, PublishOutcome};
+use crate::workflows::reopen::{self, ReopenedWorkflow};
 use crate::workflows::signals::{self, WorkflowAnswer};
 use crate::workflows::{self, NewWorkflow};
 
@@ -182,6 +183,12 @@ impl AuditedWrite<'_> {
     /// audit entry.
     pub fn cancel_workflow(self, id: WorkflowId) -> StoreFuture<bool> {
         self.run_first(move |tx, org| signals::cancel(tx, org, id), |cancelled| *cancelled)
+    }
+
+    /// Runs a failed workflow again. Fails with [`StoreError::Conflict`] if it has changed
+    /// since it was read.
+    pub fn reopen_workflow(self, reopened: ReopenedWorkflow) -> StoreFuture<()> {
+        self.run(move |tx, org| reopen::reopen(tx, org, &reopened))
     }
 
     /// Publishes an event; see [`OrgStore::publish_event`]. A repeat leaves no audit entry.

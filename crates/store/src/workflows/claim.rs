@@ -11,7 +11,7 @@ use crate::Store;
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
-use crate::backend::value::Value;
+use crate::backend::value::{Row, Value};
 use crate::error::{Result, StoreError};
 
 /// A lease of a workflow. Only [`Store::claim_workflow`] creates one.
@@ -58,19 +58,40 @@ pub struct ClaimedWorkflow {
     pub signals: WorkflowSignals,
 }
 
+/// Orgs with due workflows, those with the fewest leases first. The query skips along the
+/// index from one org to the next, so that a flooded org costs no more than another.
+const DUE_ORGS: Sql = sql!(
+    "WITH RECURSIVE due (org) AS (
+       SELECT (SELECT w.org FROM workflows w
+               WHERE w.due_at <= (SELECT now_ms()) ORDER BY w.org LIMIT 1)
+       UNION ALL
+       SELECT (SELECT w.org FROM workflows w
+               WHERE w.due_at <= (SELECT now_ms()) AND w.org > due.org
+               ORDER BY w.org LIMIT 1)
+       FROM due WHERE due.org IS NOT NULL),
+     loaded (org, active) AS (
+       SELECT due.org, (SELECT count(*) FROM workflows l
+                        WHERE l.org = due.org AND l.lease_until > 0
+                          AND l.lease_until > (SELECT now_ms()))
+       FROM due WHERE due.org IS NOT NULL)
+     SELECT org FROM loaded WHERE active < ?1 ORDER BY active, random()"
+);
+/// Takes the lease of the workflow of an org that has been due longest.
 const CLAIM: Sql = Sql {
-    sqlite: "UPDATE workflows SET lease_token = lease_token + 1, lease_until = now_ms() + ?1,
+    sqlite: "UPDATE workflows SET lease_token = lease_token + 1, lease_until = now_ms() + ?2,
          attempts = attempts + 1
-       WHERE (org, id) = (
-         SELECT w.org, w.id FROM workflows w
-         WHERE w.due_at <= (SELECT now_ms()) AND w.lease_until <= (SELECT now_ms())
+       WHERE org = ?1 AND id = (
+         SELECT w.id FROM workflows w
+         WHERE w.org = ?1 AND w.due_at <= (SELECT now_ms())
+           AND w.lease_until <= (SELECT now_ms())
          ORDER BY w.due_at LIMIT 1)
        RETURNING org, id, lease_token, attempts",
-    postgres: "UPDATE workflows SET lease_token = lease_token + 1, lease_until = now_ms() + $1,
+    postgres: "UPDATE workflows SET lease_token = lease_token + 1, lease_until = now_ms() + $2,
          attempts = attempts + 1
-       WHERE (org, id) = (
-         SELECT w.org, w.id FROM workflows w
-         WHERE w.due_at <= (SELECT now_ms()) AND w.lease_until <= (SELECT now_ms())
+       WHERE org = $1 AND id = (
+         SELECT w.id FROM workflows w
+         WHERE w.org = $1 AND w.due_at <= (SELECT now_ms())
+           AND w.lease_until <= (SELECT now_ms())
          ORDER BY w.due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
        RETURNING org, id, lease_token, attempts",
 };
@@ -99,11 +120,16 @@ const RELEASE: Sql = sql!(
 );
 
 impl Store {
-    /// Claims the workflow of any org that has been due longest, with a lease of `ttl`.
-    /// Returns `None` if none is due.
-    pub fn claim_workflow(&self, ttl: Duration) -> StoreFuture<Option<ClaimedWorkflow>> {
+    /// Claims a due workflow with a lease of `ttl`: of the org with the fewest running
+    /// workflows, fewer than `max_per_org`, the one that has been due longest. Returns `None`
+    /// if there is none.
+    pub fn claim_workflow(
+        &self,
+        ttl: Duration,
+        max_per_org: u32,
+    ) -> StoreFuture<Option<ClaimedWorkflow>> {
         self.write_all_orgs(move |tx| {
-            let Some(row) = tx.first(&CLAIM, &[ttl.into()])? else { return Ok(None) };
+            let Some(row) = claim_row(tx, ttl, max_per_org)? else { return Ok(None) };
             let lease = WorkflowLease { org: row.id(0)?, workflow: row.id(1)?, token: row.int(2)? };
             let attempts = u32::try_from(row.int(3)?).unwrap_or(u32::MAX);
             let (workflow, tasks) = get(tx, lease.org, lease.workflow)?;
@@ -160,6 +186,17 @@ impl Store {
             Ok(())
         })
     }
+}
+
+/// Takes the lease of a due workflow and returns its row.
+fn claim_row(tx: &Tx, ttl: Duration, max_per_org: u32) -> Result<Option<Row>> {
+    for org in tx.query(&DUE_ORGS, &[max_per_org.into()])? {
+        let claimed = tx.first(&CLAIM, &[org.value(0)?, ttl.into()])?;
+        if claimed.is_some() {
+            return Ok(claimed);
+        }
+    }
+    Ok(None)
 }
 
 fn renew(tx: &Tx, lease: WorkflowLease, ttl: Duration) -> Result<WorkflowSignals> {

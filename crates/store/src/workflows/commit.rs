@@ -13,9 +13,10 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Statement, Tx};
 use crate::conversation::record_changes::{self, RecordChange};
-use crate::conversation::turn::{stale_changes, statement};
+use crate::conversation::turn::{NewEvent, stale_changes, statement};
 use crate::delivery::notices::{self, NewNotice};
 use crate::error::{Result, StoreError};
+use crate::events as event_log;
 use crate::ledger::{TurnCharges, charge_statement};
 use crate::tenancy::audit::{self, NewAuditEntry};
 
@@ -33,6 +34,8 @@ pub struct WorkflowCommit {
     /// Answers that tasks have consumed: task and question.
     pub consumed_answers: Vec<(String, String)>,
     pub waits: Vec<WorkflowWait>,
+    /// Tasks that no longer wait for events.
+    pub ended_waits: Vec<String>,
     /// Whether to delete all waits for events.
     pub clear_waits: bool,
     /// Record changes of local tools.
@@ -41,6 +44,8 @@ pub struct WorkflowCommit {
     pub audit: Vec<NewAuditEntry>,
     pub charges: Vec<TurnCharges>,
     pub notices: Vec<NewNotice>,
+    /// Events of the org's log.
+    pub events: Vec<NewEvent>,
     /// From now on, if the lease is kept.
     pub lease_ttl: Duration,
     pub lease_action: WorkflowLeaseAction,
@@ -98,6 +103,8 @@ const RELEASE: Sql = sql!(
 );
 const END: Sql =
     sql!("UPDATE workflows SET lease_until = 0, due_at = NULL WHERE org = ?1 AND id = ?2");
+const DELETE_WAIT: Sql =
+    sql!("DELETE FROM workflow_waits WHERE org = ?1 AND workflow = ?2 AND task = ?3");
 const DELETE_WAITS: Sql = sql!("DELETE FROM workflow_waits WHERE org = ?1 AND workflow = ?2");
 
 impl Store {
@@ -165,6 +172,11 @@ fn final_statements(commit: &WorkflowCommit) -> Result<Vec<Statement>> {
     for charges in &commit.charges {
         statements.push(charge_statement(charges)?);
     }
+    for task in &commit.ended_waits {
+        let [org, workflow] = key();
+        statements.push(statement(&DELETE_WAIT, [org, workflow, task.as_str().into()]));
+    }
+    statements.extend(event_log::append(commit.lease.org, None, &commit.events)?);
     if commit.clear_waits {
         statements.push(statement(&DELETE_WAITS, key()));
     }

@@ -7,22 +7,27 @@
 //! | `claim`   | leases of workflows, and checkpoints of their tasks |
 //! | `commit`  | the transaction that advances a workflow |
 //! | `events`  | named events that steps wait for |
+//! | `reopen`  | running a failed workflow again |
 //! | `signals` | answers and cancellation from outside |
 
 pub(crate) mod claim;
 pub(crate) mod commit;
 pub(crate) mod events;
+pub(crate) mod reopen;
 pub(crate) mod signals;
 
 use ostler_domain::id::{OrgId, WorkflowId};
 use ostler_domain::time::Timestamp;
+use serde_json::json;
 
 use crate::OrgStore;
-use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
+use crate::backend::{Statement, Tx};
+use crate::conversation::turn::NewEvent;
 use crate::error::{Result, StoreError};
+use crate::events as event_log;
 
 /// The most bytes of a definition, an input or a result.
 const MAX_BYTES: usize = 4 << 20;
@@ -93,6 +98,13 @@ const LIST: Sql = sql!(
        CASE WHEN lease_until > now_ms() THEN lease_until ELSE NULL END
      FROM workflows WHERE org = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
 );
+const OPEN: Sql = sql!(
+    "SELECT id, name, status, definition, input, state, spent, cancelled, created_at, updated_at,
+       CASE WHEN lease_until > now_ms() OR due_at <= now_ms() THEN 1 ELSE 0 END,
+       CASE WHEN lease_until > now_ms() THEN lease_until ELSE NULL END
+     FROM workflows WHERE org = ?1 AND status NOT IN ('done', 'failed', 'cancelled')
+     ORDER BY id DESC LIMIT ?2"
+);
 const TASKS: Sql = sql!(
     "SELECT task, result, checkpoint, record FROM workflow_tasks
      WHERE org = ?1 AND workflow = ?2 ORDER BY task"
@@ -109,6 +121,11 @@ impl OrgStore<'_> {
     pub fn workflow(&self, id: WorkflowId) -> StoreFuture<(StoredWorkflow, Vec<StoredTask>)> {
         let org = self.org;
         self.read(move |tx| get(tx, org, id))
+    }
+
+    /// Returns the newest workflows that have not ended.
+    pub fn open_workflows(&self, limit: u32) -> StoreFuture<Vec<StoredWorkflow>> {
+        self.rows(&OPEN, [limit.into()], read_workflow)
     }
 
     /// Returns the workflows before `before`, newest first.
@@ -136,7 +153,11 @@ pub(crate) fn start(tx: &Tx, org: OrgId, new: &NewWorkflow) -> Result<()> {
         input.as_str().into(),
         state.as_str().into(),
     ];
-    tx.execute(&START, &params).map(drop)
+    tx.execute(&START, &params)?;
+    let data = json!({"workflow": id, "name": name}).to_string();
+    let started = NewEvent { kind: "workflow_started".into(), data };
+    let event: Vec<Statement> = event_log::append(org, None, &[started])?.into_iter().collect();
+    tx.batch(&event).map(drop)
 }
 
 fn get(tx: &Tx, org: OrgId, id: WorkflowId) -> Result<(StoredWorkflow, Vec<StoredTask>)> {

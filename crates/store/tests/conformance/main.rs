@@ -6,6 +6,7 @@ mod agent_versions;
 mod approvals;
 mod audit;
 mod audit_search;
+mod backup;
 mod bindings;
 mod blobs;
 mod config_change;

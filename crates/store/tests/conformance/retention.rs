@@ -146,6 +146,7 @@ async fn old_finished_data_is_pruned_and_open_data_is_kept() {
             workflows: 0,
             signals: 0,
             files: 0,
+            records: 0,
             threads: 0,
         };
         let mut counted = store.prune(COUNT, |_| ()).await.unwrap();
@@ -416,5 +417,27 @@ async fn s09_files_of_deleted_messages_are_pruned() {
             .await;
         let pruned = store.prune(DELETE, |_| {}).await.unwrap();
         assert_eq!((pruned[0].files, left().await), (2, vec![3, 4, 5]));
+    }
+}
+
+/// S09: retention covers answers to forms; what the books need stays.
+#[tokio::test]
+async fn s09_old_answers_to_forms_are_pruned() {
+    for backend in TestDatabase::both().await {
+        let store = backend.migrated().await;
+        let org = org_with_retention(&store, 1, Some(1)).await;
+        for (number, kind) in
+            ["form_response/a", "form_response/b", "form", "order"].iter().enumerate()
+        {
+            let id = RecordId::from_u128(number as u128);
+            store.org(org).create_record(kind, id, "{}".into()).await.unwrap();
+        }
+        assert_eq!(store.prune(DELETE, |_| {}).await.unwrap()[0].records, 0, "nothing is old");
+        backend.execute("UPDATE records SET updated_at = 1000").await;
+        assert_eq!(store.prune(COUNT, |_| {}).await.unwrap()[0].records, 2);
+        let one_by_one = PruneOptions { batch_size: 1, ..DELETE };
+        assert_eq!(store.prune(one_by_one, |_| {}).await.unwrap()[0].records, 2);
+        assert_eq!(backend.count("records WHERE kind IN ('form', 'order')").await, 2);
+        assert_eq!(backend.count("records WHERE kind LIKE 'form_response/%'").await, 0);
     }
 }

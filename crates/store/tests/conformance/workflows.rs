@@ -32,7 +32,7 @@ async fn start(store: &Store, org: OrgId) -> WorkflowId {
 }
 
 async fn claim(store: &Store) -> Option<ClaimedWorkflow> {
-    store.claim_workflow(LONG).await.unwrap()
+    store.claim_workflow(LONG, 1000).await.unwrap()
 }
 
 fn commit(lease: WorkflowLease, state: &str, then: WorkflowLeaseAction) -> WorkflowCommit {
@@ -45,6 +45,8 @@ fn commit(lease: WorkflowLease, state: &str, then: WorkflowLeaseAction) -> Workf
         tasks: Vec::new(),
         consumed_answers: Vec::new(),
         waits: Vec::new(),
+        ended_waits: vec![],
+        events: vec![],
         clear_waits: false,
         changes: Vec::new(),
         charges: Vec::new(),
@@ -85,7 +87,7 @@ async fn x54_a_workflow_has_one_lease_holder_at_a_time(store: &Store) {
     let mut looking = JoinSet::new();
     for _ in 0..8 {
         let store = store.clone();
-        looking.spawn(async move { store.claim_workflow(Duration::ZERO).await.unwrap() });
+        looking.spawn(async move { store.claim_workflow(Duration::ZERO, 1000).await.unwrap() });
     }
     // Their leases expire at once, so several may have held it one after another.
     let had: Vec<ClaimedWorkflow> = looking.join_all().await.into_iter().flatten().collect();
@@ -303,4 +305,26 @@ async fn x69_concurrent_publish_and_wait_always_meet(store: &Store) {
         };
         store.commit_workflow(over).await.unwrap();
     }
+}
+
+on_every_backend!(
+    /// O30: an org with many workflows does not delay another, and has a limit.
+    o30_workflows_are_claimed_fairly_among_orgs
+);
+async fn o30_workflows_are_claimed_fairly_among_orgs(store: &Store) {
+    let (busy, quiet) = (with_org(store, 1).await, with_org(store, 2).await);
+    for _ in 0..6 {
+        start(store, busy).await;
+    }
+    let claim = async || store.claim_workflow(LONG, 3).await.unwrap();
+    let first = claim().await.unwrap();
+    assert_eq!(first.lease.org(), busy);
+    start(store, quiet).await;
+    assert_eq!(claim().await.unwrap().lease.org(), quiet, "it has no lease yet");
+    for _ in 0..2 {
+        assert_eq!(claim().await.unwrap().lease.org(), busy);
+    }
+    assert!(claim().await.is_none(), "three of an org run at the same time");
+    store.commit_workflow(commit(first.lease, "1", WorkflowLeaseAction::End)).await.unwrap();
+    assert_eq!(claim().await.unwrap().lease.org(), busy);
 }

@@ -74,6 +74,9 @@ pub struct SettingsDefinition {
     /// souls; without it they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub soul_reflection: Option<ReflectionSettings>,
+    /// Replies that people send often, by name. `{name}` stands for the name of the customer.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub canned_replies: BTreeMap<String, String>,
 }
 
 /// What a session may spend.
@@ -287,6 +290,7 @@ impl SettingsDefinition {
             models: settings.models.clone(),
             sign_up: settings.sign_up,
             soul_reflection: settings.soul_reflection,
+            canned_replies: settings.canned_replies.clone(),
         }
     }
 
@@ -315,6 +319,7 @@ impl SettingsDefinition {
             models: self.models.clone(),
             sign_up: self.sign_up,
             soul_reflection: self.soul_reflection,
+            canned_replies: self.canned_replies.clone(),
         })
     }
 }

@@ -32,7 +32,7 @@ Examples:
   ostler channel add sms --org bella \\
       --settings '{\"url\": \"https://gateway.example/out\"}'
   ostler channel add email --org bella --settings \\
-      '{\"from\": \"Bella <ciao@bella.example>\", \"smtp\": {\"host\": \"mail.bella.example\"}}'
+      '{\"from\": \"ciao@bella.example\", \"smtp\": {\"host\": \"mail.bella.example\"}}'
 
 docs/CHANNELS.md describes the settings and the secret of each channel. The
 database stores where a secret is, never the secret itself: env:NAME or file:PATH.

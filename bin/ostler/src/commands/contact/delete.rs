@@ -75,6 +75,7 @@ const fn name(kind: PersonalDataKind) -> &'static str {
         PersonalDataKind::Call => "tool calls",
         PersonalDataKind::Session => "sessions",
         PersonalDataKind::Message => "thread messages",
+        PersonalDataKind::Note => "notes about sessions",
         PersonalDataKind::Run => "runs",
         PersonalDataKind::Approval => "approvals",
         PersonalDataKind::Event => "events",

@@ -47,6 +47,10 @@ const fn cost(bearer: ExpenseBearer) -> &'static str {
 }
 
 fn purpose(expense: &LedgerExpense) -> String {
-    let what = expense.tool.as_deref().unwrap_or("model calls");
-    if expense.is_test { format!("{what} (test)") } else { what.to_owned() }
+    let model = || match &expense.model {
+        Some(model) => format!("calls of {model}"),
+        None => "model calls".to_owned(),
+    };
+    let what = expense.tool.clone().unwrap_or_else(model);
+    if expense.is_test { format!("{what} (test)") } else { what }
 }

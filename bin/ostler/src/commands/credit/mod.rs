@@ -3,6 +3,7 @@
 mod grant;
 mod lines;
 mod show;
+mod spend;
 
 use clap::Subcommand;
 
@@ -25,6 +26,12 @@ Examples:
 Examples:
   ostler credit lines --org bella --json")]
     Lines(OrgArgs),
+    /// Show what was spent by agent, model, tool, client and day
+    #[command(after_help = "\
+Examples:
+  ostler credit spend --org bella
+  ostler credit spend --org bella --days 7 --json")]
+    Spend(spend::SpendArgs),
 }
 
 pub(crate) async fn run(command: &CreditCommand) -> anyhow::Result<()> {
@@ -32,5 +39,6 @@ pub(crate) async fn run(command: &CreditCommand) -> anyhow::Result<()> {
         CreditCommand::Show(args) => show::run(args).await,
         CreditCommand::Grant(args) => grant::run(args).await,
         CreditCommand::Lines(args) => lines::run(args).await,
+        CreditCommand::Spend(args) => spend::run(args).await,
     }
 }

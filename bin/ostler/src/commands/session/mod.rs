@@ -3,9 +3,12 @@
 mod assign;
 pub(crate) mod find;
 mod ls;
+mod note;
 mod say;
+mod search;
 mod show;
 mod take_over;
+mod unassign;
 pub(crate) mod view;
 
 use clap::{Args, Subcommand};
@@ -61,11 +64,33 @@ Examples:
 Examples:
   ostler session close rosa --org bella")]
     Close(SessionArgs),
-    /// Assign a team of agents to a conversation
+    /// Assign a conversation to a person who looks after it, or to a team of agents
     #[command(after_help = "\
 Examples:
-  ostler session assign rosa --org bella --agents enzo,gia")]
+  ostler session assign rosa --org bella --to eva@example.com
+  ostler session assign rosa --org bella --agents enzo,gia
+
+A person who looks after a conversation gets a notice and finds it in the inbox. The
+agents go on answering until somebody takes the conversation over.")]
     Assign(assign::AssignArgs),
+    /// Leave a conversation to nobody in particular
+    #[command(after_help = "\
+Examples:
+  ostler session unassign rosa --org bella")]
+    Unassign(SessionArgs),
+    /// Show the notes about a conversation, or add one
+    #[command(after_help = "\
+Examples:
+  ostler session note rosa --org bella
+  ostler session note rosa --org bella \"She called yesterday, see the order.\"
+
+Neither the customer nor an agent reads notes. They are deleted with the contact.")]
+    Note(note::NoteArgs),
+    /// Find messages by the beginnings of their words
+    #[command(after_help = "\
+Examples:
+  ostler session search --org bella refund espresso")]
+    Search(search::SearchArgs),
 }
 
 /// The session that a command works on.
@@ -97,6 +122,9 @@ pub(crate) async fn run(command: &SessionCommand) -> anyhow::Result<()> {
         }
         SessionCommand::Close(args) => change(args, "close", "closed").await,
         SessionCommand::Assign(args) => assign::run(args).await,
+        SessionCommand::Unassign(args) => unassign::run(args).await,
+        SessionCommand::Note(args) => note::run(args).await,
+        SessionCommand::Search(args) => search::run(args).await,
     }
 }
 

@@ -3,6 +3,8 @@
 mod answer;
 mod approve;
 mod cancel;
+mod control;
+mod graph;
 mod ls;
 mod reject;
 mod resume;
@@ -16,7 +18,7 @@ use clap::{Args, Subcommand};
 use ostler_api::workflow::{TaskAnswer, Workflow};
 use ostler_domain::id::WorkflowId;
 use ostler_domain::org::Org;
-use ostler_domain::workflow::Task;
+use ostler_domain::workflow::{StepControl, Task};
 use serde_json::json;
 
 use super::args::{OrgArgs, match_id};
@@ -85,6 +87,32 @@ If no step waits for the event, it is stored for the first step that will.")]
 Examples:
   ostler workflow cancel …7ybc --org bella")]
     Cancel(WorkflowArgs),
+    /// Skip a step that has not ended; the steps after it run without its result
+    #[command(after_help = "\
+Examples:
+  ostler workflow skip …7ybc pay --org bella")]
+    Skip(control::WorkflowControlArgs),
+    /// Start nothing of a step until it is continued; what runs is finished
+    #[command(after_help = "\
+Examples:
+  ostler workflow pause …7ybc pay --org bella")]
+    Pause(control::WorkflowControlArgs),
+    /// Continue a step that was paused
+    #[command(after_help = "\
+Examples:
+  ostler workflow continue …7ybc pay --org bella")]
+    Continue(control::WorkflowControlArgs),
+    /// Run a failed workflow again, from the steps that failed, were stopped or undone
+    #[command(after_help = "\
+Examples:
+  ostler workflow retry …7ybc --org bella")]
+    Retry(WorkflowArgs),
+    /// Print the graph of a workflow as Mermaid or SVG
+    #[command(after_help = "\
+Examples:
+  ostler workflow graph examples/workflows/refund.toml
+  ostler workflow graph …7ybc --org bella --svg > refund.svg")]
+    Graph(graph::WorkflowGraphArgs),
 }
 
 /// The workflow that a command works on.
@@ -122,6 +150,11 @@ pub(crate) async fn run(command: &WorkflowCommand) -> anyhow::Result<ExitCode> {
         WorkflowCommand::Answer(args) => answer::run(args).await,
         WorkflowCommand::Signal(args) => signal::run(args).await,
         WorkflowCommand::Cancel(args) => cancel::run(args).await,
+        WorkflowCommand::Skip(args) => control::run(args, StepControl::Skip).await,
+        WorkflowCommand::Pause(args) => control::run(args, StepControl::Pause).await,
+        WorkflowCommand::Continue(args) => control::run(args, StepControl::Continue).await,
+        WorkflowCommand::Retry(args) => control::retry(args).await,
+        WorkflowCommand::Graph(args) => graph::run(args).await,
     }?;
     Ok(ExitCode::SUCCESS)
 }

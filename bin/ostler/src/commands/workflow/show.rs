@@ -28,7 +28,7 @@ pub(super) async fn run(args: &WorkflowArgs) -> anyhow::Result<()> {
 pub(super) fn style(state: &str) -> Style {
     match state {
         "done" => GOOD,
-        "waits" | "waiting" | "running" | "undoing" => WARNING,
+        "waits" | "waiting" | "paused" | "running" | "undoing" => WARNING,
         "failed" | "not undone" => BAD,
         _ => DIM,
     }
@@ -38,7 +38,7 @@ pub(super) fn style(state: &str) -> Style {
 pub(super) fn symbol(state: &str) -> &'static str {
     match state {
         "done" => "✓",
-        "waits" => "⏸",
+        "waits" | "paused" => "⏸",
         "running" => "▸",
         "failed" | "not undone" => "✗",
         "undone" => "↶",

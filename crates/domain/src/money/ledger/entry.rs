@@ -10,8 +10,10 @@ use crate::tool::ToolName;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expense {
-    /// Model calls.
+    /// Model calls without a record of the model.
     Model,
+    /// Calls of the model with this name.
+    ModelCalls(String),
     Tool(ToolName),
     /// Something that the agency's owner spent while testing an agent.
     Test(Box<Expense>),

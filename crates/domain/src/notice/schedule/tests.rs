@@ -105,6 +105,7 @@ fn o31_defaults() {
         NoticeKind::DeadLetter,
         NoticeKind::UnknownOutcome,
         NoticeKind::WorkflowWaiting,
+        NoticeKind::WorkflowFailed,
         NoticeKind::RefundRequested,
         NoticeKind::SharingNearCap,
         NoticeKind::LowCredits(LowCredits::Percent20),

@@ -155,6 +155,11 @@ impl InboundReceiver {
         Self { shared: Arc::new(shared) }
     }
 
+    /// Returns what accepts messages into the inbox.
+    pub fn intake(&self) -> &Intake {
+        &self.shared.intake
+    }
+
     /// Receives an HTTP request to a binding's webhook. The channel verifies it.
     pub async fn receive_webhook(
         &self,
@@ -347,6 +352,7 @@ impl InboundReceiver {
             thread: email_thread.map(Box::new),
             group_agents,
             bus_request: None,
+            api_request: None,
             notices: Vec::new(),
         };
         let key = ConversationKey { org: context.org, binding, peer, entry: entry_point.entry };

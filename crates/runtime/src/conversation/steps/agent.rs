@@ -51,9 +51,7 @@ async fn scale(
         return Ok(Some(chosen));
     }
     let session = &run.session;
-    let names_its_agent =
-        session.entry == ConversationEntry::Testing || session.bus_request.is_some();
-    if names_its_agent || session.team.is_some() {
+    if session.names_its_agent() || session.team.is_some() {
         return Ok(Some(chosen));
     }
     let Some(template) = scaling_template(context, &chosen.agent) else { return Ok(Some(chosen)) };
@@ -70,9 +68,7 @@ async fn answering_agent(
 ) -> Result<Option<AgentView>, StoreError> {
     let active = session.active_agent().and_then(|id| context.view.agent(id));
     let active = active.filter(|one| one.agent.receives_messages());
-    // A test and a bus request name their agent: nobody answers in its place.
-    let only_active = session.entry == ConversationEntry::Testing || session.bus_request.is_some();
-    if active.is_some() || only_active {
+    if active.is_some() || session.names_its_agent() {
         return Ok(active.cloned());
     }
     match route_new_conversation(context, session.entry, None) {

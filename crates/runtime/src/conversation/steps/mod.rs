@@ -19,6 +19,7 @@
 //! | 8, 9 | runs the model and the tools | `turn` |
 //! | 10 | turns the outcome into messages, handovers and escalations | `messages` |
 //! | 11 | counts messages and cost | `stats` |
+//! | | ends the session of a request whose caller keeps the conversation | `request` |
 //! | 12 | commits the run with its record | `record` |
 //!
 //! The session comes first because it decides who answers. The tools come before the
@@ -35,6 +36,7 @@ pub(crate) mod prompt;
 pub(crate) mod rate_limit;
 pub(crate) mod record;
 pub(crate) mod reply;
+pub(crate) mod request;
 pub(crate) mod session;
 pub(crate) mod sign_up;
 pub(crate) mod stats;

@@ -27,6 +27,8 @@ pub(crate) struct ReplyRoute {
     reply_to: Option<String>,
     thread: Option<EmailThread>,
     bus_request: Option<Box<BusRequest>>,
+    /// Whether callers of the API read the answers from the runs.
+    is_api: bool,
     /// The binding of the conversation's key.
     conversation_binding: BindingId,
     /// Whether they go to somebody who is not one of the org's people.
@@ -56,6 +58,7 @@ pub(crate) fn run(
             .or(session.email_thread.as_deref())
             .cloned(),
         bus_request: session.bus_request.clone(),
+        is_api: session.is_api(),
         conversation_binding: session.binding,
         is_outsider: session.entry == ConversationEntry::Customer,
         session: session.id.to_string(),
@@ -66,7 +69,7 @@ pub(crate) fn run(
 impl ReplyRoute {
     /// Returns whether the customer can be reached.
     pub(crate) const fn is_available(&self) -> bool {
-        self.binding.is_some() || self.bus_request.is_some()
+        self.binding.is_some() || self.bus_request.is_some() || self.is_api
     }
 
     /// Returns whether replies go back to the message bus.
@@ -74,8 +77,13 @@ impl ReplyRoute {
         self.bus_request.is_some()
     }
 
+    /// Returns whether callers of the API wait for the answers.
+    pub(crate) const fn is_api(&self) -> bool {
+        self.is_api
+    }
+
     /// Puts a message into the outbox. Without a binding the owner gets a notice instead;
-    /// a bus request that wants no reply gets none.
+    /// a bus request that wants no reply gets none, and neither does the caller of the API.
     pub(crate) fn send(
         &self,
         pending: &mut PendingCommit,
@@ -89,6 +97,9 @@ impl ReplyRoute {
             MessageAuthor::Customer { .. } | MessageAuthor::System => (Author::System, None),
         };
         let bus = self.bus_request.as_ref().map(|_| self.conversation_binding);
+        if self.is_api {
+            return;
+        }
         if self.bus_request.as_ref().is_some_and(|request| request.reply_to().is_none()) {
             return;
         }

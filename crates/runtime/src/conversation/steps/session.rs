@@ -17,7 +17,7 @@ use crate::conversation::{summary, thread};
 use crate::ids::fresh;
 use crate::records::message::ThreadMessage;
 use crate::records::session::{Interview, NewSession, PreviousSession, Session};
-use crate::records::{UnreadableRecord, bus_request, decode};
+use crate::records::{UnreadableRecord, api_request, bus_request, decode};
 use crate::run_error::RunError;
 
 /// The session that a run continues.
@@ -50,7 +50,7 @@ pub(crate) async fn run(
     let timer = Trace::start("3", "session");
     let stored = stored_session(context)?;
     let messages = thread::load(context).await?;
-    let (mut session, earlier, previous) = match stored {
+    let (mut session, mut earlier, previous) = match stored {
         StoredSessionState::Open(mut session) => {
             session.refresh_counts(context.store()).await?;
             (session, messages, None)
@@ -67,6 +67,10 @@ pub(crate) async fn run(
     }
     session.clock.touch(context.now);
     trace.finish(timer);
+    let api_request = input.last_message().and_then(|one| one.api_request.as_ref());
+    if let Some(given) = api_request.and_then(|request| request.thread_messages(context.now)) {
+        earlier = given;
+    }
     if let Some(request) = input.last_message().and_then(|one| one.bus_request.as_ref()) {
         session.bus_request = Some(request.clone());
     }
@@ -135,12 +139,14 @@ fn open(context: &RunContext<'_>, input: &Input<'_>) -> Session {
     let group_agents = message.map_or(&[][..], |message| message.group_agents.as_slice());
     let binding = context.view.bindings.iter().find(|one| one.binding.id == context.key.binding);
     let is_bus_request = message.is_some_and(|message| message.bus_request.is_some());
+    let is_api_request = message.is_some_and(|message| message.api_request.is_some());
     let channel = match binding {
         Some(one) => one.binding.channel.clone(),
         None if is_bus_request => bus_request::bus_channel(),
+        None if is_api_request => api_request::api_channel(),
         None => Channel::Webchat,
     };
-    let agent = if is_bus_request {
+    let agent = if is_bus_request || is_api_request {
         named
     } else {
         route_new_conversation(context, context.key.entry, named).map(|one| one.agent.id)

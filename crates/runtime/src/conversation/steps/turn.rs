@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ostler_domain::id::{AgentId, OrgId, ReservationId};
 use ostler_domain::money::Credits;
+use ostler_domain::money::ledger::Expense;
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::session::key::ConversationEntry;
 use ostler_engine::driver::{
@@ -84,9 +85,17 @@ impl FinishedTurn {
         }
     }
 
-    /// Returns the charges for the commit. Those of a test are marked as such.
+    /// Returns the charges for the commit, with the name of the model. Those of a test are
+    /// marked as such.
     pub(crate) fn charges(&self, entry: ConversationEntry) -> TurnCharges {
         let mut charges = self.record.charges.clone();
+        if let Some(model) = self.record.last_model() {
+            for charge in &mut charges {
+                if charge.expense == Expense::Model {
+                    charge.expense = Expense::ModelCalls(model.to_owned());
+                }
+            }
+        }
         if entry == ConversationEntry::Testing {
             for charge in &mut charges {
                 charge.expense = charge.expense.clone().in_test();
@@ -181,6 +190,7 @@ pub(crate) async fn drive(
     let running = context.services.running_turns.register(
         session.id,
         RunningTurn {
+            run: context.run_id,
             session: Arc::new(session.clone()),
             view: context.view.clone(),
             org_views: context.services.org_views.clone(),

@@ -77,9 +77,12 @@ pub fn describe(notice: &NewNotice, data: &Value, names: &AgentNames) -> String 
             format!("{what}: {outcome}{}", because("why"))
         }
         NoticeKind::WorkflowWaiting => format!("{what}{}", because("question")),
+        NoticeKind::WorkflowFailed => format!("{what}{}", because("reason")),
         NoticeKind::RefundRequested => format!("{what}{}", because("reason")),
         NoticeKind::IssueRaised => format!("{what}{}", because("summary")),
-        NoticeKind::SignedUp => format!("{what}{}", because("name")),
+        NoticeKind::SignedUp | NoticeKind::SessionAssigned => {
+            format!("{what}{}", because("name"))
+        }
         NoticeKind::DelegationReceived | NoticeKind::Instruction => {
             format!("{what}{}", because("instruction"))
         }
@@ -162,6 +165,10 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
         NoticeKind::DelegationAnswered => "a client answered a delegation".into(),
         NoticeKind::Instruction => "the PM gave an agent an instruction".into(),
         NoticeKind::SignedUp => "an organization signed up".into(),
+        NoticeKind::WorkflowFailed => {
+            format!("the workflow {} failed", text(data, "name").unwrap_or("of the org"))
+        }
+        NoticeKind::SessionAssigned => "a conversation was assigned to you".into(),
         NoticeKind::WorkflowWaiting => {
             format!(
                 "the workflow {} waits for a person",
@@ -180,8 +187,11 @@ fn next_command(notice: &NewNotice, data: &Value, org: &str) -> Option<String> {
         NoticeKind::DeadLetter | NoticeKind::DeadLetterAbandoned => "dead-letter ls".to_owned(),
         NoticeKind::UnknownOutcome if data["message"].is_string() => "dead-letter ls".to_owned(),
         NoticeKind::UnknownOutcome => "unknown-outcome ls".to_owned(),
-        NoticeKind::WorkflowWaiting => format!("workflow show {}", text(data, "workflow")?),
+        NoticeKind::WorkflowWaiting | NoticeKind::WorkflowFailed => {
+            format!("workflow show {}", text(data, "workflow")?)
+        }
         NoticeKind::RefundRequested => format!("refund paid {}", text(data, "refund")?),
+        NoticeKind::SessionAssigned => format!("session show {}", notice.subject),
         NoticeKind::CreditsExhausted | NoticeKind::LowCredits(_) => "credit show".to_owned(),
         NoticeKind::NoBinding => "channel ls".to_owned(),
         NoticeKind::IssueRaised => format!("issue show {}", text(data, "issue")?),

@@ -1,14 +1,17 @@
 //! Transactions on PostgreSQL.
 
 use std::cell::Cell;
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::TryStreamExt as _;
 use ostler_domain::id::OrgId;
 use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::connection::Connection;
 use super::coroutine::Waiter;
+use crate::backend::bulk::EachRow;
 use crate::backend::sql::Sql;
 use crate::backend::value::{self, Row, Value};
 use crate::backend::{PIPELINE_LENGTH, Scope, Statement};
@@ -171,8 +174,32 @@ impl<'c> PgTx<'c> {
         result
     }
 
-    pub(crate) fn script(&self, text: &'static str) -> Result<()> {
+    pub(crate) fn script(&self, text: &str) -> Result<()> {
         self.send(self.connection.client.batch_execute(text))
+    }
+
+    /// The rows arrive as fast as they are taken; the server may be silent between two of
+    /// them as long as between two statements.
+    pub(crate) fn stream(&self, query: &str, params: &[Value], each: EachRow<'_>) -> Result<()> {
+        let client = &self.connection.client;
+        let statement = self.wait(client.prepare(query))?;
+        let running = client.query_raw(&statement, as_params(params));
+        let mut rows = pin!(self.send(running)?);
+        while let Some(row) = self.wait(rows.try_next())? {
+            each(owned(&row)?)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn execute_rows(&self, statement: &str, rows: &[Vec<Value>]) -> Result<()> {
+        let client = &self.connection.client;
+        let statement = self.wait(client.prepare(statement))?;
+        for rows in rows.chunks(PIPELINE_LENGTH) {
+            let params: Vec<_> = rows.iter().map(|row| as_params(row)).collect();
+            let running = params.iter().map(|params| client.execute(&statement, params));
+            self.send(in_order(running))?;
+        }
+        Ok(())
     }
 
     /// Prepares statements and checks their parameters. A statement that failed

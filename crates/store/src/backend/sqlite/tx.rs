@@ -5,6 +5,7 @@ use rusqlite::{Connection, Statement as Prepared, params_from_iter};
 
 use super::prepared::Writer;
 use crate::backend::Statement;
+use crate::backend::bulk::EachRow;
 use crate::backend::value::{Row, Value};
 use crate::error::Result;
 
@@ -66,12 +67,34 @@ impl SqliteTx<'_, '_> {
         Ok(touched)
     }
 
-    pub(crate) fn script(&self, text: &'static str) -> Result<()> {
-        let connection = match self {
+    pub(crate) fn script(&self, text: &str) -> Result<()> {
+        Ok(self.connection().execute_batch(text)?)
+    }
+
+    pub(crate) fn stream(&self, query: &str, params: &[Value], each: EachRow<'_>) -> Result<()> {
+        let mut statement = self.connection().prepare(query)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query(params_from_iter(params))?;
+        while let Some(row) = rows.next()? {
+            let value = |column| Ok(owned(row.get_ref(column)?));
+            each(Row((0..columns).map(value).collect::<rusqlite::Result<_>>()?))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn execute_rows(&self, statement: &str, rows: &[Vec<Value>]) -> Result<()> {
+        let mut statement = self.connection().prepare_cached(statement)?;
+        for row in rows {
+            statement.execute(params_from_iter(row))?;
+        }
+        Ok(())
+    }
+
+    fn connection(&self) -> &Connection {
+        match self {
             Self::Write(writer) => writer.connection,
             Self::Read(connection) => connection,
-        };
-        Ok(connection.execute_batch(text)?)
+        }
     }
 }
 

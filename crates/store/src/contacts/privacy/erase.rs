@@ -1,5 +1,6 @@
 //! Erasure: first the contact and the keys of its conversations, so that nothing is
-//! added to them, then their contents in small transactions.
+//! added to them, then their contents in small transactions, then what names the contact
+//! elsewhere.
 //!
 //! From the first step on nobody is recognized as the contact: a new message creates
 //! a new contact and conversation. While a worker holds a conversation's lease the
@@ -14,7 +15,7 @@ use super::find::{self, OwnConversation};
 use super::tables::{
     DELETE_NOTICES, MESSAGES, OF_CONVERSATION, OF_SESSION, SESSIONS, Table, blobs_in_row,
 };
-use super::{PersonalDataCounts, PersonalDataKind, records, workflows};
+use super::{PersonalDataCounts, PersonalDataKind, records, sweep, workflows};
 use crate::OrgStore;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
@@ -43,7 +44,7 @@ const RELABEL_PEER: Sql = sql!(
      WHERE org = ?1 AND peer = ?2 AND conversation = ?3"
 );
 const START: Sql = sql!(
-    "INSERT INTO erasures (org, contact, started_at) VALUES (?1, ?2, now_ms())
+    "INSERT INTO erasures (org, contact, started_at, markers) VALUES (?1, ?2, now_ms(), ?3)
      ON CONFLICT (org, contact) DO NOTHING"
 );
 const DELETE_IDENTIFIERS: Sql =
@@ -74,7 +75,7 @@ const STRIP_AUDIT: Sql = Sql {
     postgres: "UPDATE audit SET data = '{}' WHERE org = $1 AND subject = $2 AND data <> '{}'",
 };
 const FINISH: Sql = sql!(
-    "UPDATE erasures SET finished_at = now_ms()
+    "UPDATE erasures SET finished_at = now_ms(), markers = NULL
      WHERE org = ?1 AND contact = ?2 AND finished_at IS NULL"
 );
 
@@ -100,6 +101,7 @@ impl OrgStore<'_> {
             let step = move |tx: &Tx| delete(tx, org, contact);
             while self.write(step).await?.add_to(&mut counts) == Remaining::More {}
         }
+        sweep::sweep(*self, contact).await?;
         let (action, subject, data) = (ACTION.into(), contact.to_string(), "{}".into());
         let entry = NewAuditEntry { id: audit_id, actor, action, subject, data };
         self.write(move |tx| finish(tx, org, contact, &entry)).await?;
@@ -167,10 +169,11 @@ fn detach_some(tx: &Tx, org: OrgId, id: ContactId) -> Result<Deleted> {
     let workflows = workflows::delete(tx, org, &contact.contact)?;
     add(&mut counts, PersonalDataKind::Workflow, workflows.len() as u64);
     let key = || [Value::from(org), id.into()];
+    let markers = Value::json(&sweep::markers(&contact.contact))?;
     let statements = [
         statement(&DELETE_CONTACT, key()),
         statement(&DELETE_IDENTIFIERS, key()),
-        statement(&START, key()),
+        statement(&START, [org.into(), id.into(), markers]),
     ];
     add(&mut counts, PersonalDataKind::Contact, tx.batch(&statements)?[0]);
     let records = records::anonymize(tx, org, id)?;

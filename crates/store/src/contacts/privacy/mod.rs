@@ -10,6 +10,7 @@ mod export;
 pub(crate) mod find;
 mod records;
 mod shared;
+mod sweep;
 mod tables;
 mod workflows;
 
@@ -37,6 +38,8 @@ pub enum PersonalDataKind {
     Call,
     Session,
     Message,
+    /// A note of a person about a session.
+    Note,
     Run,
     Approval,
     Event,

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 
 use ostler_domain::id::{
-    ApprovalId, BlobId, CallId, InboxId, MessageId, NoticeId, OutboxId, RunId, SessionId, ThreadId,
+    ApprovalId, BlobId, CallId, InboxId, MessageId, NoteId, NoticeId, OutboxId, RunId, SessionId,
+    ThreadId, UserId,
 };
 use serde_json::{Value as Json, json};
 
@@ -177,7 +178,7 @@ pub(super) static SESSIONS: Table = Table::new(
 
 /// The tables of a session other than its messages. Events and answered messages go
 /// before the runs by which they are found.
-pub(super) static OF_SESSION: [Table; 4] = [
+pub(super) static OF_SESSION: [Table; 5] = [
     Table::new(PersonalDataKind::Inbound, (ANSWERED, DELETE_ANSWERED), inbox_json, id::<InboxId>),
     Table::numbered(PersonalDataKind::Event, (EVENTS, DELETE_EVENTS), RowItems::Many(events_json)),
     Table::new(
@@ -203,6 +204,19 @@ pub(super) static OF_SESSION: [Table; 4] = [
             }))
         },
         id::<ApprovalId>,
+    ),
+    Table::new(
+        PersonalDataKind::Note,
+        statements!("session_notes", "session", "id", "author, text, created_at"),
+        |row| {
+            Ok(json!({
+                "id": id::<NoteId>(row)?,
+                "author": row.id::<UserId>(1)?,
+                "text": row.text(2)?,
+                "created_at": row.time(3)?,
+            }))
+        },
+        id::<NoteId>,
     ),
 ];
 

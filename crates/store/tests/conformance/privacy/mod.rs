@@ -1,7 +1,7 @@
 //! Export and deletion of a contact's personal data.
 
 pub(crate) mod people;
-mod scan;
+pub(crate) mod scan;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use ostler_domain::contact::Contact;
 use ostler_domain::id::{AuditId, ContactId, OrgId, RecordId, RunId};
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
+use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::session::key::Peer;
 use ostler_store::{
     ClaimPolicy, ContactResolution, ExportedItem, NewGrant, PersonalDataCounts, PersonalDataKind,
@@ -53,6 +54,7 @@ fn everything() -> PersonalDataCounts {
         (PersonalDataKind::Call, 3),
         (PersonalDataKind::Session, 2),
         (PersonalDataKind::Message, 4),
+        (PersonalDataKind::Note, 2),
         (PersonalDataKind::Run, 2),
         (PersonalDataKind::Approval, 2),
         (PersonalDataKind::Event, 2),
@@ -386,7 +388,7 @@ async fn a_long_conversation_is_exported_in_pages(store: &Store) {
 }
 
 on_every_backend!(
-    /// O16: orders and bookings of a deleted contact stay without the person; answers to
+    /// O16, S09: orders and bookings of a deleted contact stay without the person; answers to
     /// forms are deleted, and those of others are left as they are.
     o16_records_of_a_deleted_contact_lose_the_person
 );
@@ -428,4 +430,113 @@ async fn o16_records_of_a_deleted_contact_lose_the_person(store: &Store) {
     assert_eq!(data("booking", 2).await, anonymous);
     assert_eq!(data(&form, 3).await, None);
     assert_eq!(data("order", 4).await, Some((of(&otto, "stays"), 1)));
+}
+
+/// S09: what names a deleted contact anywhere is replaced, also in other people's
+/// conversations, in threads, and in what the org has sent to its agency; the texts stay
+/// readable, and what another contact shares is left alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn s09_nothing_names_a_deleted_contact_in_any_org() {
+    for backend in TestDatabase::both().await {
+        let store = backend.migrated().await;
+        let org = people::org(&store, 1).await;
+        let agency = with_org(&store, 2).await;
+        let own = store.org(org.id).org().await.unwrap();
+        let own = Org { place: OrgPlace::SubOrg { parent: agency }, ..own };
+        store.org(org.id).update_org(own).await.unwrap();
+        let rosa = contact_with_data(&store, &org, "xyzzy", PHONE).await;
+        let mail = "XYZZY@example.com".to_lowercase();
+        let named = format!("{{\"text\":\"{mail}, +3906771234 or {rosa}\"}}");
+        // Another person's conversation, and what people and agents wrote about her.
+        converse(&store, message_from(org.id, org.telegram, person("otto"), named.clone()), &mail)
+            .await;
+        people::notice(&store, org.id, "something else", &mail).await;
+        people::audit(&store, org.id, "another subject", PHONE).await;
+        let record = || RecordId::from_u128(crate::support::next());
+        for kind in ["idempotency", "refund", "insight", "task"] {
+            store.org(org.id).create_record(kind, record(), named.clone()).await.unwrap();
+        }
+        store.org(agency).create_record("insight", record(), named.clone()).await.unwrap();
+        people::notice(&store, agency, "insight", &mail).await;
+        let (one, agency_id) = (backend.id_literal(1), backend.id_literal(2));
+        for (table, columns, values) in [
+            (
+                "harness_messages",
+                "thread, seq, turn, message",
+                format!("{one}, 1, {one}, '{named}'"),
+            ),
+            (
+                "harness_journal",
+                "thread, seq, turn, kind, data",
+                format!("{one}, 1, {one}, 'k', '{named}'"),
+            ),
+            ("harness_events", "thread, last_id, events", format!("{one}, 1, '[{named}]'")),
+            (
+                "memory_messages",
+                "thread, seq, speaker, origin, trust, continues, tokens, text",
+                format!("{one}, 1, 'user', 'o', 't', 0, 1, '{named}'"),
+            ),
+            (
+                "harness_subagent_runs",
+                "run, thread, turn, path, agent_type, messages, ended_at",
+                format!("{one}, {one}, {one}, '[]', 'a', '[{named}]', 1"),
+            ),
+            (
+                "queue_delegations",
+                "id, assignee, status, data, updated_at",
+                format!("{one}, 'a', 'open', '{named}', 1"),
+            ),
+            (
+                "queue_pending_messages",
+                "kind, agent, message, version, data, updated_at",
+                format!("'work_list', 'a', {one}, 1, '{named}', 1"),
+            ),
+            (
+                "rate_counters",
+                "name, window_ms, ends_at, used",
+                format!("'mail {mail}', 1, 9000000000000, 1"),
+            ),
+        ] {
+            for org in [&one, &agency_id] {
+                let insert =
+                    format!("INSERT INTO {table} (org, {columns}) VALUES ({org}, {values})");
+                backend.execute(&insert).await;
+            }
+        }
+        let found = columns_with(&backend, &mail).await;
+        assert!(found.len() >= 20, "{found:?}");
+
+        delete(&store, org.id, rosa).await.unwrap();
+        for marker in [mail.as_str(), "xyzzy", "3906771234", "771234", &rosa.to_string()] {
+            let left = columns_with(&backend, marker).await;
+            let of_deletion = ["audit.subject".to_owned()];
+            let allowed = left
+                .iter()
+                .all(|column| marker == rosa.to_string() && of_deletion.contains(column));
+            assert!(allowed, "{marker}: {left:?}");
+        }
+        let texts = backend.texts("SELECT message FROM harness_messages").await;
+        assert_eq!(texts, [r#"{"text":"[deleted], [deleted] or [deleted]"}"#; 2]);
+        let open = backend.count("erasures WHERE markers IS NOT NULL").await;
+        assert_eq!(open, 0, "the markers themselves are gone");
+    }
+}
+
+on_every_backend!(
+    /// S09: an address that another contact has too is that contact's.
+    s09_what_another_contact_shares_is_not_replaced
+);
+async fn s09_what_another_contact_shares_is_not_replaced(store: &Store) {
+    let org = people::org(store, 1).await;
+    let rosa = contact("xyzzy", PHONE);
+    let otto = Contact { details: rosa.details.clone(), ..contact("plugh", PHONE) };
+    for one in [&rosa, &otto] {
+        store.org(org.id).create_contact(one.clone()).await.unwrap();
+    }
+    let text = format!("{{\"text\":\"{PHONE}, {}\"}}", rosa.id);
+    let record = RecordId::from_u128(next());
+    store.org(org.id).create_record("task", record, text).await.unwrap();
+    delete(store, org.id, rosa.id).await.unwrap();
+    let left = store.org(org.id).record("task", record).await.unwrap().data;
+    assert_eq!(left, format!("{{\"text\":\"{PHONE}, [deleted]\"}}"));
 }

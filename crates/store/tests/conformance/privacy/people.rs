@@ -9,8 +9,8 @@ use ostler_domain::contact::{Contact, ContactDetails, CrmLink};
 use ostler_domain::gate::AskReason;
 use ostler_domain::gate::approval::{Approval, ApprovalStatus, ArgumentsHash};
 use ostler_domain::id::{
-    AgentId, ApprovalId, AuditId, BindingId, BlobId, CallId, ContactId, EventId, InboxId, NoticeId,
-    OrgId, RecordId, RunId, SessionId, WorkflowId,
+    AgentId, ApprovalId, AuditId, BindingId, BlobId, CallId, ContactId, EventId, InboxId, NoteId,
+    NoticeId, OrgId, RecordId, RunId, SessionId, UserId, WorkflowId,
 };
 use ostler_domain::message::MessagePart;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
@@ -141,6 +141,7 @@ pub(crate) async fn converse(store: &Store, message: NewInboxEntry, word: &str) 
     let session = commit.session.id;
     store.commit_turn(&commit).await.unwrap();
     approval(store, org, session, word).await;
+    note(store, org, session, word).await;
     notice(store, org, &format!("{session}/send_email"), word).await;
     notice(store, org, &inbound.to_string(), word).await;
     for subject in [session.to_string(), inbound.to_string()] {
@@ -169,6 +170,24 @@ pub(crate) async fn interrupt_turn(store: &Store, message: NewInboxEntry, word: 
         .unwrap();
     let again = ostler_store::ReleaseReason::Failed { retry_after: Duration::from_secs(3600) };
     store.release_lease(claimed.lease, again).await.unwrap();
+}
+
+/// A note about a session, and who looks after it and has read it.
+async fn note(store: &Store, org: OrgId, session: SessionId, word: &str) {
+    let user = UserId::from_u128(7);
+    let entry = |action: &str| NewAuditEntry {
+        id: AuditId::from_u128(next()),
+        actor: AuditActor::System,
+        action: action.into(),
+        subject: session.to_string(),
+        data: "{}".into(),
+    };
+    let event = || NewEvent { kind: "note_added".into(), data: "{}".into() };
+    let (of, id, text) = (store.org(org), NoteId::from_u128(next()), format!("about {word}"));
+    of.audited(entry("add_note")).add_session_note(session, id, user, text, event()).await.unwrap();
+    let to = Some((user, None));
+    of.audited(entry("assign_session")).assign_session(session, to, user, event()).await.unwrap();
+    of.mark_session_read(session, user, None).await.unwrap();
 }
 
 async fn approval(store: &Store, org: OrgId, session: SessionId, word: &str) {

@@ -213,6 +213,10 @@ fn conclude(
             }
             check_reply_triggers(context, run, &text, previous.as_deref())
         }
+        TurnEnd::Aborted if context.services.running_turns.is_abandoned(context.run_id) => {
+            send_turn_text(context, run, agent, finished, Purpose::Talk);
+            RunOutcome::Failed { why: "the caller went away".into() }
+        }
         // A person took over: the commit withdraws what was written.
         TurnEnd::Aborted => {
             send_turn_text(context, run, agent, finished, Purpose::Talk);

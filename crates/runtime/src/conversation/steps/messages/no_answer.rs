@@ -55,6 +55,8 @@ pub(crate) fn credits_exhausted(
     for recipient in exhaustion_recipients(agents) {
         let data = json!({"session": run.session.id, "organization": context.org()});
         match recipient {
+            // The caller of the API gets an error instead.
+            NoticeRecipient::Customer if run.reply_route.is_api() => {}
             NoticeRecipient::Customer => run.send_text(context, texts::NO_CREDITS, Purpose::Notice),
             other => run.pending.add_notice(kind, other, subject.clone(), data),
         }
@@ -84,12 +86,18 @@ fn fail(context: &RunContext<'_>, run: &mut Run, agent: &AgentView, why: String)
 /// Tells the customer that a colleague will look, and escalates the conversation so that one
 /// does.
 pub(crate) fn apologize(context: &RunContext<'_>, run: &mut Run, why: &str) {
-    run.send_text(context, texts::APOLOGY, Purpose::Notice);
+    if !run.reply_route.is_api() {
+        run.send_text(context, texts::APOLOGY, Purpose::Notice);
+    }
     ask_people(context, run, why);
 }
 
 /// Escalates a conversation that no agent can answer. The customer has been told.
+/// The caller of the API gets an error instead and decides what follows.
 fn ask_people(context: &RunContext<'_>, run: &mut Run, why: &str) {
+    if run.reply_route.is_api() {
+        return;
+    }
     let request = EscalationRequest {
         reason: format!("no answer: {why}"),
         urgency: Urgency::Normal,

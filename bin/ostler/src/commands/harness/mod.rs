@@ -1,4 +1,6 @@
-//! `ostler harness`: the harness of an agent in a run.
+//! `ostler harness`: the harness of an agent in a run, and running it again.
+
+mod replay;
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
@@ -25,11 +27,22 @@ pub(crate) enum HarnessCommand {
 Examples:
   ostler harness show run_01jd0v4k9pf2ht6z3m8w5x7ybc
   ostler harness show run_01jd0v4k9pf2ht6z3m8w5x7ybc --json")]
-    Show(HarnessShowArgs),
+    Show(RunArgs),
+    /// Run a run again with another model or policy, and show what would change
+    #[command(after_help = "\
+Examples:
+  ostler harness replay run_01jd0v4k9pf2ht6z3m8w5x7ybc
+  ostler harness replay run_01jd0v4k9pf2ht6z3m8w5x7ybc --model large --yes
+  ostler harness replay run_01jd0v4k9pf2ht6z3m8w5x7ybc --policy stricter.toml --json
+
+Tools answer with their recorded results and do nothing. A call that was not recorded
+is answered with \"not recorded\", and the replay shows where it left the recorded path.
+The organization pays for the model; without --yes the command only says how much.")]
+    Replay(replay::ReplayArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct HarnessShowArgs {
+pub(crate) struct RunArgs {
     /// Run, by id, or by the end of its id if it is a recent one
     #[arg(value_name = "RUN")]
     run: String,
@@ -40,7 +53,13 @@ pub(crate) struct HarnessShowArgs {
 }
 
 pub(crate) async fn run(command: &HarnessCommand) -> anyhow::Result<()> {
-    let HarnessCommand::Show(args) = command;
+    match command {
+        HarnessCommand::Show(args) => show(args).await,
+        HarnessCommand::Replay(args) => replay::run(args).await,
+    }
+}
+
+async fn show(args: &RunArgs) -> anyhow::Result<()> {
     let store = Store::open(&Installation::find(&args.installation)?.database()).await?;
     let (org, run) = find_run(&store, args).await?;
     if args.output.json {
@@ -105,7 +124,7 @@ async fn soul_fields(
     Ok(fields(&serde_json::to_value(soul)?))
 }
 
-async fn find_run(store: &Store, args: &HarnessShowArgs) -> anyhow::Result<(OrgId, RunRecord)> {
+async fn find_run(store: &Store, args: &RunArgs) -> anyhow::Result<(OrgId, RunRecord)> {
     let orgs = store.orgs().await?;
     let id = match args.run.parse() {
         Ok(id) => Some(id),

@@ -1,0 +1,45 @@
+//! `ostler workflow graph`.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use ostler_domain::workflow::WorkflowDefinition;
+use ostler_domain::workflow::graph::{mermaid, svg};
+use ostler_runtime::operations::GraphFormat;
+
+use super::open_workflow;
+use crate::commands::args::OrgArgs;
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkflowGraphArgs {
+    /// TOML file that defines a workflow, or a workflow that was started, by its id or the
+    /// end of it
+    #[arg(value_name = "FILE|WORKFLOW")]
+    workflow: String,
+    /// Print an SVG picture instead of Mermaid
+    #[arg(long)]
+    svg: bool,
+    #[command(flatten)]
+    target: OrgArgs,
+}
+
+pub(super) async fn run(args: &WorkflowGraphArgs) -> anyhow::Result<()> {
+    let file = PathBuf::from(&args.workflow);
+    let text = if file.is_file() {
+        let name = file.display();
+        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {name}"))?;
+        let definition: WorkflowDefinition = toml::from_str(&text)
+            .with_context(|| format!("{name} is not a workflow definition"))?;
+        if args.svg { svg(&definition, None) } else { mermaid(&definition, None) }
+    } else {
+        let (operator, org, id) = open_workflow(&args.target, &args.workflow).await?;
+        let format = if args.svg { GraphFormat::Svg } else { GraphFormat::Mermaid };
+        operator.org(&org).workflow_graph(id, format).await?
+    };
+    if args.target.output.json {
+        return crate::commands::print_json(&serde_json::json!({"graph": text}));
+    }
+    anstream::print!("{text}");
+    Ok(())
+}

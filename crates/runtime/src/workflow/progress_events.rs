@@ -1,0 +1,52 @@
+//! The events of a commit of a workflow: which steps ended, what it waits for, and that it
+//! ended. They name steps, and no words of anybody.
+
+use ostler_domain::id::WorkflowId;
+use ostler_domain::workflow::{
+    StepName, StepStatus, WorkflowDefinition, WorkflowProgress, WorkflowStatus,
+};
+use ostler_store::NewEvent;
+use serde_json::{Value, json};
+
+/// Returns the events of a change from `before` to `after`.
+pub(super) fn progress_events(
+    id: WorkflowId,
+    definition: &WorkflowDefinition,
+    before: &WorkflowProgress,
+    after: &WorkflowProgress,
+) -> Vec<NewEvent> {
+    let event = |kind: &str, data: Value| NewEvent { kind: kind.into(), data: data.to_string() };
+    let name = definition.name();
+    let mut events = Vec::new();
+    for step in definition.steps() {
+        let state = |progress| ended_state(progress, &step.id);
+        if let Some(now) = state(after).filter(|now| state(before) != Some(*now)) {
+            let data = json!({"workflow": id, "name": name, "step": step.id, "state": now});
+            events.push(event("workflow_step", data));
+        }
+    }
+    let (was, is) = (before.status(), after.status());
+    let waits: Vec<String> = after.suspended().iter().map(ToString::to_string).collect();
+    if is == WorkflowStatus::Waiting && (was != is || before.suspended() != after.suspended()) {
+        let data = json!({"workflow": id, "name": name, "tasks": waits});
+        events.push(event("workflow_waiting", data));
+    }
+    if is.is_over() && was != is {
+        let data = json!({"workflow": id, "name": name, "status": is.name()});
+        events.push(event("workflow_ended", data));
+    }
+    events
+}
+
+/// Returns how a step ended, if it did.
+fn ended_state(progress: &WorkflowProgress, step: &StepName) -> Option<&'static str> {
+    match progress.step_status(step)? {
+        StepStatus::Waiting | StepStatus::Working { .. } | StepStatus::Undoing { .. } => None,
+        StepStatus::Done { .. } => Some("done"),
+        StepStatus::Skipped => Some("skipped"),
+        StepStatus::Failed { .. } => Some("failed"),
+        StepStatus::Stopped => Some("stopped"),
+        StepStatus::Undone => Some("undone"),
+        StepStatus::NotUndone { .. } => Some("not_undone"),
+    }
+}

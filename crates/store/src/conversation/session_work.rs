@@ -1,0 +1,145 @@
+//! Who looks after a session, and how far each person has read it. Neither changes what is
+//! answered: assigning a session does not take it over.
+
+use ostler_domain::id::{OrgId, SessionId, ThreadId, UserId};
+use ostler_domain::time::Timestamp;
+
+use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
+use crate::backend::sql::{Sql, sql};
+use crate::backend::value::{Row, Value};
+use crate::conversation::turn::NewEvent;
+use crate::delivery::notices::{self, NewNotice};
+use crate::error::{Result, StoreError};
+use crate::tenancy::audited_write::AuditedWrite;
+use crate::{OrgStore, events};
+
+/// The person who looks after a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Assignment {
+    pub user: UserId,
+    pub by: UserId,
+    pub at: Timestamp,
+}
+
+/// What people do with a session besides answering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SessionWork {
+    pub assignment: Option<Assignment>,
+    pub notes: u32,
+    /// The number of the last message of the thread.
+    pub last_seq: i64,
+    /// The number of the last message that the reader has read; 0 if none.
+    pub read_seq: i64,
+}
+
+const WORK: Sql = sql!(
+    "SELECT (SELECT count(*) FROM session_notes n WHERE n.org = ?1 AND n.session = ?2),
+       coalesce((SELECT max(m.seq) FROM messages m WHERE m.org = ?1 AND m.thread = ?3), 0),
+       coalesce((SELECT r.seq FROM session_read_marks r
+                 WHERE r.org = ?1 AND r.session = ?2 AND r.user_id = ?4), 0)"
+);
+const ASSIGNMENT: Sql = sql!(
+    "SELECT user_id, assigned_by, assigned_at FROM session_assignments
+     WHERE org = ?1 AND session = ?2"
+);
+const ASSIGN: Sql = sql!(
+    "INSERT INTO session_assignments (org, session, user_id, assigned_by, assigned_at)
+     SELECT ?1, ?2, ?3, ?4, now_ms() FROM sessions WHERE org = ?1 AND id = ?2
+     ON CONFLICT (org, session) DO UPDATE SET user_id = excluded.user_id,
+       assigned_by = excluded.assigned_by, assigned_at = excluded.assigned_at"
+);
+const UNASSIGN: Sql = sql!("DELETE FROM session_assignments WHERE org = ?1 AND session = ?2");
+/// Reading older messages again leaves the mark where it is.
+const MARK_READ: Sql = sql!(
+    "INSERT INTO session_read_marks (org, session, user_id, seq, read_at)
+     SELECT ?1, ?2, ?3, coalesce((SELECT max(m.seq) FROM messages m
+       WHERE m.org = ?1 AND m.thread = s.thread AND m.seq <= ?4), 0), now_ms()
+     FROM sessions s WHERE s.org = ?1 AND s.id = ?2
+     ON CONFLICT (org, session, user_id) DO UPDATE SET seq = excluded.seq,
+       read_at = excluded.read_at
+     WHERE session_read_marks.seq < excluded.seq"
+);
+
+impl OrgStore<'_> {
+    /// Returns what people do with these sessions, in their order, as a reader sees it.
+    pub fn session_work(
+        &self,
+        sessions: Vec<(SessionId, ThreadId)>,
+        reader: UserId,
+    ) -> StoreFuture<Vec<SessionWork>> {
+        let org = self.org;
+        self.read(move |tx| work(tx, org, &sessions, reader))
+    }
+
+    /// Remembers that a person has read a session up to a message, or up to the last one.
+    pub fn mark_session_read(
+        &self,
+        session: SessionId,
+        reader: UserId,
+        up_to: Option<i64>,
+    ) -> StoreFuture<()> {
+        let params =
+            [self.org.into(), session.into(), reader.into(), Value::Int(up_to.unwrap_or(i64::MAX))];
+        self.write_later(move |tx| tx.execute(&MARK_READ, &params).map(drop))
+    }
+}
+
+impl AuditedWrite<'_> {
+    /// Assigns a session to a person, or to nobody, with an event and, if the person has to
+    /// learn of it, a notice. Fails with [`StoreError::NotFound`] if there is no such session.
+    pub fn assign_session(
+        self,
+        session: SessionId,
+        to: Option<(UserId, Option<NewNotice>)>,
+        by: UserId,
+        event: NewEvent,
+    ) -> StoreFuture<()> {
+        self.run(move |tx, org| {
+            match &to {
+                Some((user, _)) => {
+                    let params = [org.into(), session.into(), (*user).into(), by.into()];
+                    if tx.execute(&ASSIGN, &params)? == 0 {
+                        return Err(StoreError::NotFound("session"));
+                    }
+                }
+                None => drop(tx.execute(&UNASSIGN, &[org.into(), session.into()])?),
+            }
+            tx.batch(&[events::append_alone(org, &event)?])?;
+            match &to {
+                Some((_, Some(notice))) => notices::notify(tx, org, notice).map(drop),
+                _ => Ok(()),
+            }
+        })
+    }
+}
+
+fn work(
+    tx: &Tx,
+    org: OrgId,
+    sessions: &[(SessionId, ThreadId)],
+    reader: UserId,
+) -> Result<Vec<SessionWork>> {
+    let key = |(session, thread): &(SessionId, ThreadId)| {
+        vec![org.into(), (*session).into(), (*thread).into(), reader.into()]
+    };
+    let keys: Vec<Vec<Value>> = sessions.iter().map(key).collect();
+    let found = tx.query_each(&WORK, &keys)?;
+    let keys: Vec<Vec<Value>> =
+        sessions.iter().map(|(session, _)| vec![org.into(), (*session).into()]).collect();
+    let assignments = tx.query_each(&ASSIGNMENT, &keys)?;
+    let each = found.iter().zip(&assignments).map(|(found, assigned)| {
+        let Some(row) = found.first() else { return Ok(SessionWork::default()) };
+        Ok(SessionWork {
+            assignment: assigned.first().map(assignment).transpose()?,
+            notes: u32::try_from(row.int(0)?).unwrap_or(u32::MAX),
+            last_seq: row.int(1)?,
+            read_seq: row.int(2)?,
+        })
+    });
+    each.collect()
+}
+
+fn assignment(row: &Row) -> Result<Assignment> {
+    Ok(Assignment { user: row.id(0)?, by: row.id(1)?, at: row.time(2)? })
+}

@@ -1,0 +1,118 @@
+// How operators share an inbox, look at costs, and run a run again, in the demo after the
+// other tests: an agent answers Rosa again. The tests build on each other.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { api, closeBrowser, keys, open } from './browser.mjs'
+
+after(closeBrowser)
+
+const rosa = (await api('sessions')).items.find((one) => one.name === 'Rosa')
+const here = `/#/inbox/${rosa.id}`
+
+test('u03 g40 g43 g45 the reply box is closed while the agent owns the conversation', async () => {
+  const [ada, ben] = [await open(here), await open(here, { key: keys.ben })]
+  await ben.getByText(/has this conversation\. Take it over to write/).waitFor()
+  assert.equal(await ben.getByLabel('Reply to Rosa').count(), 0)
+  await ada.getByRole('button', { name: 'Take over and write' }).click()
+  await ada.getByLabel('Reply to Rosa').waitFor()
+  await ben.getByText('ada has this conversation').waitFor({ timeout: 5_000 })
+  await ada.getByRole('button', { name: 'Hand back to the agent' }).click()
+  await ben.getByRole('button', { name: 'Take over and write' }).waitFor({ timeout: 5_000 })
+  assert.deepEqual([...ada.problems, ...ben.problems], [])
+  await ada.context().close()
+  await ben.context().close()
+})
+
+test('u03 a note is for colleagues only, and a canned reply names the customer', async () => {
+  await api('settings', { canned_replies: { 'One moment': 'One moment please, {name}.' } }, 'PATCH')
+  const [ada, ben] = [await open(here), await open(here, { key: keys.ben })]
+  await ben.getByRole('status').getByText('Live').waitFor()
+  await ada.getByRole('button', { name: 'Internal note' }).click()
+  await ada.getByLabel('Internal note about Rosa').fill('She called on Monday.')
+  await ada.keyboard.press('Control+Enter')
+  await ben.getByRole('article', { name: 'Internal note' }).getByText('She called on Monday.').waitFor({ timeout: 5_000 })
+  const { messages } = await api(`sessions/${rosa.id}`)
+  assert.ok(messages.every((one) => !one.text.includes('Monday')), 'no note is a message')
+  await ada.getByRole('button', { name: 'Reply', exact: true }).click()
+  await ada.getByRole('button', { name: 'Take over and write' }).click()
+  await ada.getByLabel('Canned reply').selectOption('One moment')
+  const reply = ada.getByLabel('Reply to Rosa')
+  assert.equal(await reply.inputValue(), 'One moment please, Rosa.')
+  await ada.reload()
+  assert.equal(await reply.inputValue(), 'One moment please, Rosa.', 'the draft survives a reload')
+  await ada.getByRole('button', { name: 'Send', exact: true }).click()
+  await ben.getByRole('log').getByText('One moment please, Rosa.').waitFor({ timeout: 5_000 })
+  await ada.getByRole('button', { name: 'Hand back to the agent' }).click()
+  await ada.getByRole('button', { name: 'Take over and write' }).waitFor()
+  assert.deepEqual([...ada.problems, ...ben.problems], [])
+  await ada.context().close()
+  await ben.context().close()
+})
+
+test('u02 a conversation is assigned, unread, filtered and found by its words', async () => {
+  const ada = await open(here)
+  await ada.getByLabel('Assigned to').selectOption({ label: 'ben' })
+  await ada.getByText('ben looks after it now.').waitFor()
+  const ben = await open('/#/inbox', { key: keys.ben })
+  const list = ben.getByRole('region', { name: 'Conversations' })
+  await list.getByRole('button', { name: /^Mine/ }).click()
+  await list.getByRole('link', { name: /Rosa/ }).waitFor()
+  await list.getByLabel('Channel').selectOption('webchat')
+  await list.getByLabel('Urgency').selectOption('low')
+  await list.getByText('No conversations here').waitFor()
+  await list.getByLabel('Urgency').selectOption('')
+  await list.getByLabel('Channel').selectOption('')
+  await list.getByRole('button', { name: /^Open/ }).click()
+  await list.getByLabel('Search').fill('real pers')
+  const found = ben.getByRole('region', { name: 'Messages found' })
+  await found.getByText('I want a real person!').first().click()
+  await ben.getByRole('log').getByText('I want a real person!').waitFor()
+  await ben.keyboard.press('Escape')
+  await ben.locator('main').focus()
+  await ben.keyboard.press('?')
+  await ben.getByText('Write an internal note').waitFor()
+  await ben.goto(ben.url().replace(/#.*/, '#/notices'))
+  await ben.getByText('A conversation was assigned to you').waitFor()
+  assert.deepEqual([...ada.problems, ...ben.problems], [])
+  await ada.context().close()
+  await ben.context().close()
+})
+
+test('u08 the credits page shows what was spent, by whom and on what', async () => {
+  const page = await open('/#/credits')
+  const spending = page.getByRole('region', { name: 'Spending' })
+  await spending.getByText(/\d credits?/).first().waitFor()
+  await spending.getByRole('table', { name: 'By agent' }).getByRole('rowheader').first().waitFor()
+  await spending.getByRole('table', { name: 'By model' }).getByRole('rowheader').first().waitFor()
+  await page.getByRole('region', { name: 'Caps and alerts' }).getByText(/A conversation may spend/).waitFor()
+  assert.deepEqual(page.problems, [])
+  await page.context().close()
+})
+
+test('u11 z07 a02 a run is stepped through and run again without a tool', async () => {
+  const { runs } = await api(`sessions/${rosa.id}`)
+  const run = runs.find((one) => one.turns.some((turn) => turn.decisions.some((call) => call.tool === 'get_order')))
+  const page = await open(`/#/runs/${run.id}`)
+  const steps = page.getByRole('region', { name: 'Step through' })
+  await steps.getByText('The agent reads its prompt').waitFor()
+  await page.keyboard.press('j')
+  await steps.getByText(/^The agent calls/).waitFor()
+  await page.getByLabel('get order', { exact: true }).check()
+  await page.getByRole('button', { name: 'Run again and compare' }).click()
+  const result = page.getByRole('region', { name: 'What would change' })
+  await result.getByText('decided differently').first().waitFor({ timeout: 15_000 })
+  await result.getByText(/left the recorded path after 0 calls/).waitFor()
+  const groups = await page.locator('main details > summary').count()
+  assert.ok(groups >= 9, `nine groups of the harness, ${groups} shown`)
+  assert.deepEqual(page.problems, [])
+  await page.context().close()
+})
+
+test('z06 the scope of an agent explains itself', async () => {
+  const page = await open('/#/agents/gia/tools')
+  await page.getByLabel('Search tools').fill('bulk')
+  await page.getByText('send bulk email').waitFor()
+  await page.getByRole('heading', { name: /Not in its scope/ }).waitFor()
+  await page.getByRole('listitem').filter({ hasText: 'send bulk email' }).getByText(/not |only |removed|deny|customer/).first().waitFor()
+  await page.context().close()
+})
