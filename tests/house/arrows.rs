@@ -105,6 +105,8 @@ const ROOMS: [(&str, &[&str]); 22] = [
             "ostler-channels",
             // Log-in with identity providers.
             "ostler-server",
+            // The command line on a server.
+            "ostler",
             "ostler-tests",
         ],
     ),

@@ -55,7 +55,7 @@ pub(crate) struct App {
     threads: ThreadOptions,
     limits: ServerLimits,
     host: ConfigHost,
-    identity_providers: Vec<IdentityProvider>,
+    installation: Installation,
     http_metrics: HttpMetrics,
 }
 
@@ -129,7 +129,7 @@ impl App {
             threads,
             limits: server_limits(&installation.config).map_err(|(_, why)| anyhow::anyhow!(why))?,
             host: ConfigHost(Arc::new(Host::new(installation)?)),
-            identity_providers: identity_providers(installation)?,
+            installation: installation.clone(),
             http_metrics: HttpMetrics::default(),
         })
     }
@@ -171,7 +171,9 @@ impl App {
             let (receiver, update_mode) = (self.receiver(), self.update_mode.clone());
             let stopped = stop.clone();
             tasks.spawn(async move { receiver.run_telegram_bots(&update_mode, stopped).await });
-            let (server, mut stopped) = (self.server()?, stop.clone());
+            let providers = identity_providers(&self.installation)?;
+            let server = self.server()?.with_identity_providers(&providers);
+            let mut stopped = stop.clone();
             tasks.spawn(async move {
                 let shutdown =
                     async move { while !*stopped.borrow() && stopped.changed().await.is_ok() {} };
@@ -228,7 +230,9 @@ impl App {
         InboundReceiver::new(org_views, self.intake.clone(), channels, operations, clock)
     }
 
-    fn server(&self) -> Result<Server, TableError> {
+    /// Returns the server, which does not listen and knows no identity providers: their
+    /// secrets are needed only where people log in.
+    pub(crate) fn server(&self) -> Result<Server, TableError> {
         let deps = self.worker.deps();
         let operations = Operations::for_worker(&self.worker);
         let (store, channels, clock) =
@@ -250,9 +254,7 @@ impl App {
             host: self.host.clone(),
             public_url,
         })?;
-        let server =
-            server.with_limits(self.limits.clone()).with_metrics(self.http_metrics.clone());
-        Ok(server.with_identity_providers(&self.identity_providers))
+        Ok(server.with_limits(self.limits.clone()).with_metrics(self.http_metrics.clone()))
     }
 }
 

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use ostler_domain::secret::SecretRef;
 use ostler_store::Store;
 
+use crate::api_client::Target;
 use crate::commands::args::InstallationArgs;
 use crate::config::{Config, Layers, LoadedConfig, Source, Sources, reference};
 
@@ -17,6 +18,10 @@ use crate::config::{Config, Layers, LoadedConfig, Source, Sources, reference};
 pub(crate) const CONFIG_FILE: &str = "ostler.toml";
 /// The default folder of `ostler demo`.
 const DEMO_FOLDER: &str = "target/demo";
+
+/// Why a command does nothing on a server.
+pub(crate) const ONLY_ON_THE_MACHINE: &str = "this command works on the machine of the \
+    installation only; run it there, without --server and --context";
 
 /// Readable and writable for the owner, closed to all others.
 const OWNER_ONLY: u32 = 0o600;
@@ -34,6 +39,9 @@ impl Installation {
     /// Finds the installation that the arguments name: its folder, or else the current
     /// folder or `target/demo`. Variables and flags win over its file.
     pub(crate) fn find(args: &InstallationArgs) -> anyhow::Result<Self> {
+        if args.server.is_some() || args.context.is_some() {
+            anyhow::bail!(ONLY_ON_THE_MACHINE);
+        }
         let defaults = [PathBuf::from("."), PathBuf::from(DEMO_FOLDER)];
         let folder = args.home.clone();
         let folder = folder
@@ -42,9 +50,15 @@ impl Installation {
         let has_file = file.is_some();
         let installation = Self::load(folder.unwrap_or_else(|| ".".into()), file.as_ref(), args)?;
         if !has_file && installation.sources.of("database") == Source::Default {
+            if let Ok(Target::Server(context)) = Target::find(args) {
+                anyhow::bail!(
+                    "{ONLY_ON_THE_MACHINE}; there is no installation here, and you work on {}",
+                    context.url
+                );
+            }
             anyhow::bail!(
-                "no installation found; create one with `ostler init`, or name its folder with \
-                 --home or its database with --database"
+                "no installation found; create one with `ostler init`, name its folder with --home or \
+                 its database with --database, or log in to a server with `ostler login`"
             );
         }
         Ok(installation)
@@ -56,7 +70,7 @@ impl Installation {
         let folder = home.unwrap_or(Path::new("."));
         let wanted = home.is_some() || folder.join(CONFIG_FILE).exists();
         let file = wanted.then(|| read_file(folder)).transpose()?;
-        let args = InstallationArgs { home: None, database: None };
+        let args = InstallationArgs::none();
         Self::load(folder.to_owned(), file.as_ref(), &args)
     }
 
@@ -100,7 +114,7 @@ impl Installation {
     pub(crate) fn preview(folder: &Path, config: &Config) -> anyhow::Result<Self> {
         let name = folder.join(CONFIG_FILE).display().to_string();
         let text = reference::render_file(config)?;
-        let args = InstallationArgs { home: None, database: None };
+        let args = InstallationArgs::none();
         Self::load(folder.to_owned(), Some(&(name, text)), &args)
     }
 
@@ -196,7 +210,7 @@ fn read_file(folder: &Path) -> anyhow::Result<(String, String)> {
 }
 
 /// Writes a file that only its owner may read, so that no reader ever sees a part of it.
-fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(crate) fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
     let part = path.with_extension("part");
     let write = || {
         let mut options = OpenOptions::new();

@@ -4,6 +4,7 @@
 
 mod agent_client;
 mod agent_models;
+mod api_client;
 mod app;
 mod bus_check;
 mod cli;
@@ -44,18 +45,29 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 fn main() -> ExitCode {
     // The program starts itself again to run commands with few rights.
     ostler_workspace::sandbox::run_helper_if_requested();
-    let matches = cli::Cli::command().get_matches();
+    let matches = match cli::Cli::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) if cli::is_server_option(&error) => {
+            return fail(&anyhow::anyhow!(installation::ONLY_ON_THE_MACHINE));
+        }
+        Err(error) => error.exit(),
+    };
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let line = refused_command::CommandLine::read(&matches);
     match commands::run(cli) {
         Ok(code) => code,
         Err(error) => {
             refused_command::record(&line, &error);
-            anstream::eprintln!("{RED}error{RED:#}: {error}");
-            for cause in error.chain().skip(1) {
-                anstream::eprintln!("  {cause}");
-            }
-            ExitCode::FAILURE
+            fail(&error)
         }
     }
+}
+
+/// Prints an error and what caused it.
+fn fail(error: &anyhow::Error) -> ExitCode {
+    anstream::eprintln!("{RED}error{RED:#}: {error}");
+    for cause in error.chain().skip(1) {
+        anstream::eprintln!("  {cause}");
+    }
+    ExitCode::FAILURE
 }

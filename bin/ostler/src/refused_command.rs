@@ -1,6 +1,7 @@
 //! Commands that were refused are in the audit log of the org that they named.
 
 use clap::ArgMatches;
+use ostler_api::problem::{Problem, ProblemCode};
 use ostler_domain::audit::named_record;
 use ostler_runtime::deps::Clock;
 use ostler_runtime::operations::{Actor, OperationError, Operations};
@@ -8,6 +9,7 @@ use ostler_runtime::running_turns::RunningTurns;
 use ostler_store::{Store, StoreError};
 use serde_json::{Map, Value, json};
 
+use crate::api_client::Target;
 use crate::commands::args::InstallationArgs;
 use crate::commands::{block_on, find_org};
 use crate::installation::Installation;
@@ -19,7 +21,7 @@ use crate::tool_set;
 pub(crate) struct NotHere(pub(crate) String);
 
 /// Options that say where a command works, and not on what.
-const PLACES: [&str; 3] = ["org", "home", "database"];
+const PLACES: [&str; 5] = ["org", "home", "database", "server", "context"];
 
 /// What a command line says about where it works and on what.
 pub(crate) struct CommandLine {
@@ -46,7 +48,12 @@ impl CommandLine {
         Self {
             command: words.join(" "),
             org: text("org").unwrap_or_default(),
-            installation: InstallationArgs { home, database: text("database") },
+            installation: InstallationArgs {
+                home,
+                database: text("database"),
+                server: text("server"),
+                context: text("context"),
+            },
             record: named_record(&arguments).map(str::to_owned),
         }
     }
@@ -78,11 +85,20 @@ fn is_refusal(error: &anyhow::Error) -> bool {
         let operation = cause.downcast_ref::<OperationError>();
         operation.is_some_and(OperationError::is_refusal)
             || cause.is::<NotHere>()
+            || cause.downcast_ref::<Problem>().is_some_and(is_refused)
             || matches!(cause.downcast_ref::<StoreError>(), Some(StoreError::NotFound(_)))
     })
 }
 
+fn is_refused(problem: &Problem) -> bool {
+    matches!(problem.code, ProblemCode::Forbidden | ProblemCode::NotFound)
+}
+
 async fn store(line: &CommandLine) -> anyhow::Result<()> {
+    // A server records what it refuses.
+    if Target::find(&line.installation)? != Target::Local {
+        return Ok(());
+    }
     let installation = Installation::find(&line.installation)?;
     let store = Store::open(&installation.database()).await?;
     // Without an org there is no log that it belongs to.

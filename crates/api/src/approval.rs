@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::transcript::DecisionRule;
+
 /// A tool call that waits for a person's decision, or the record of one that did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
@@ -25,6 +27,37 @@ pub struct Approval {
     /// Adds `status`, and who decided, to the object.
     #[serde(flatten)]
     pub status: ApprovalStatus,
+}
+
+/// An approval with the rule by which the call asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovalDetail {
+    #[serde(flatten)]
+    pub approval: Approval,
+    pub rule: DecisionRule,
+}
+
+/// A call that was approved, and when it is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ApprovedCall {
+    #[serde(flatten)]
+    pub approval: Approval,
+    pub call: CallTiming,
+}
+
+/// When an approved call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallTiming {
+    Now,
+    /// The agent is answering something else; the call is made after that.
+    AfterTurn,
+    /// The session waits for a person; the call is made when an agent gets it back, or at once
+    /// if that was asked for.
+    AfterTakeover,
+    /// A person has the session; the call is made when an agent gets it back, or at once if
+    /// that was asked for.
+    AfterResume,
 }
 
 /// Filter of the list of approvals.

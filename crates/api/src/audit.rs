@@ -1,5 +1,6 @@
 //! The audit log.
 
+use ostler_domain::audit::AuditActor;
 use ostler_domain::id::AuditId;
 use ostler_domain::time::Timestamp;
 use schemars::JsonSchema;
@@ -13,6 +14,8 @@ pub struct AuditEntry {
     pub at: Timestamp,
     /// The name of who acted: an e-mail address, a key, an agent, `terminal` or `system`.
     pub actor: String,
+    /// Who acted, by id.
+    pub actor_id: AuditActor,
     /// For example `change_agent`.
     pub action: String,
     /// The affected object by name.
@@ -20,6 +23,8 @@ pub struct AuditEntry {
     /// The affected object by id or address.
     pub subject: String,
     pub changes: Vec<AuditedChange>,
+    /// What is stored about the action.
+    pub data: Value,
 }
 
 /// The change of a field. A field that did not change has the same value twice.

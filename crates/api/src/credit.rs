@@ -39,8 +39,35 @@ pub struct LedgerLine {
     pub kind: LedgerLineKind,
     /// Pool of a grant; `null` for an expense.
     pub pool: Option<PoolKind>,
+    /// What an expense was for; `null` for a grant.
+    pub expense: Option<LedgerExpense>,
     /// Reference of the grant.
     pub reference: Option<String>,
+}
+
+/// What an expense was for, and who bears it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LedgerExpense {
+    pub bearer: ExpenseBearer,
+    /// The tool that was called; `null` for calls of a model.
+    pub tool: Option<String>,
+    /// The model that was called, if the agent named it.
+    pub model: Option<String>,
+    /// Whether a person tried it out.
+    pub is_test: bool,
+}
+
+/// Who bears an expense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpenseBearer {
+    Own,
+    /// This organization, for one of its clients.
+    ForChild,
+    /// The parent, for this organization.
+    PaidByParent,
+    /// The platform: the cost was above what was reserved.
+    Platform,
 }
 
 /// Direction of a ledger line.

@@ -9,6 +9,7 @@
 //! | [`problem`] | errors with stable codes |
 //! | [`page`] | cursor pagination |
 //! | [`session`] | sessions: reading, takeover, writing, handing back |
+//! | [`transcript`] | a conversation as people read it |
 //! | [`session_work`] | who looks after a session, notes, what was read, search of messages |
 //! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_outcome`], [`notice`] | what waits for a person |
 //! | [`hierarchy`] | issues, delegations and insights between business layers; proposals about agents |
@@ -52,5 +53,6 @@ pub mod session_work;
 pub mod soul;
 pub mod thread;
 pub mod thread_event;
+pub mod transcript;
 pub mod unknown_outcome;
 pub mod workflow;

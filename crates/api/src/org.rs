@@ -1,8 +1,11 @@
 //! Organizations and their members.
 
-use ostler_domain::id::{OrgId, UserId};
+use std::num::NonZeroU32;
+
+use ostler_domain::id::{InvitationId, OrgId, UserId};
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
+use ostler_domain::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +21,8 @@ pub struct OrgSummary {
     pub platform: bool,
     pub plan: LicencePlan,
     pub time_zone: String,
+    /// How long finished records are kept; `null` for ever.
+    pub retention_days: Option<NonZeroU32>,
     pub archived: bool,
 }
 
@@ -56,6 +61,16 @@ pub struct Member {
     pub name: String,
     pub email: String,
     pub role: Role,
+}
+
+/// A person who is invited to an organization.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Invitation {
+    pub id: InvitationId,
+    pub email: String,
+    pub role: Role,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
 }
 
 /// Body of `POST members`.

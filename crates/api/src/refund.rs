@@ -20,8 +20,19 @@ pub struct Refund {
     pub session: Option<SessionId>,
     /// In words.
     pub status: String,
+    pub state: RefundState,
     /// What the person who paid or refused it wrote.
     pub note: Option<String>,
+}
+
+/// Whether a refund was paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefundState {
+    /// A person has to pay or refuse it.
+    Requested,
+    Paid,
+    Refused,
 }
 
 /// Body of `POST refunds/REFUND/settle`.

@@ -10,6 +10,7 @@ use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::session::key::Peer;
 use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::time::Timestamp;
+use ostler_domain::tool::Audience;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -40,6 +41,48 @@ pub struct Session {
     pub escalation: Option<Escalation>,
     /// Set when the session is closed.
     pub summary: Option<String>,
+    /// Whether a customer writes, or somebody of the organization.
+    pub audience: Audience,
+    /// What its runs have cost.
+    pub spent: Credits,
+    /// What its runs may cost.
+    pub credit_cap: Credits,
+}
+
+impl Session {
+    /// Returns the escalation that a person has not ended.
+    pub fn open_escalation(&self) -> Option<&Escalation> {
+        self.escalation.as_ref().filter(|one| one.status.is_open())
+    }
+
+    /// Returns the identifier of the person or group on the channel.
+    pub fn peer_name(&self) -> &str {
+        match &self.peer {
+            Peer::Person(name) | Peer::Group(name) => name,
+        }
+    }
+
+    /// Returns the name of the contact: as the channel knows it, or a short one for visitors
+    /// without a name.
+    pub fn contact_name(&self) -> String {
+        let identifier = self.peer_name();
+        match &self.name {
+            Some(name) => name.clone(),
+            None if is_random(identifier) => {
+                let start: String = identifier.chars().take(VISITOR_CHARS).collect();
+                format!("visitor {start}")
+            }
+            None => identifier.to_owned(),
+        }
+    }
+}
+
+/// How many characters of a visitor's identifier are shown.
+const VISITOR_CHARS: usize = 6;
+
+/// Returns whether an identifier was made up for a visitor: a long row of hexadecimal digits.
+fn is_random(identifier: &str) -> bool {
+    identifier.len() >= 24 && identifier.chars().all(|c| c.is_ascii_hexdigit())
 }
 
 /// Who answers in a session.
@@ -185,4 +228,21 @@ pub struct AssignRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AssignResponse {
     pub agents: Vec<AgentId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_random;
+
+    #[test]
+    fn identifiers_of_visitors_are_rows_of_digits() {
+        for (identifier, expected) in [
+            ("9f86d081884c7d659a2feaa0c55ad015", true),
+            ("rosa", false),
+            ("+39061234567", false),
+            ("rosa.bianchi@a-long-domain.example", false),
+        ] {
+            assert_eq!(is_random(identifier), expected, "{identifier}");
+        }
+    }
 }

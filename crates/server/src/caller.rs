@@ -1,4 +1,5 @@
-//! Who makes a request: a program with an API key, or a user with the cookie of a log-in.
+//! Who makes a request: a program with an API key, a user with the cookie of a log-in, or the
+//! operator at the machine, whose requests come from the process itself.
 
 use std::time::Duration;
 
@@ -28,13 +29,21 @@ pub(crate) enum Caller {
     Key { org: OrgId, key: ApiKey },
     /// A user and the log-in of their browser.
     User { login: Login, account: UserAccount },
+    /// The operator at the machine, with every right.
+    Terminal,
 }
+
+/// The mark of a request that the process makes itself. An extension of the request, which
+/// nothing from the network can set.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TerminalRequest;
 
 impl Caller {
     pub(crate) const fn actor(&self) -> Actor {
         match self {
             Self::Key { org, key } => Actor::Key { id: key.id, org: *org, role: key.role },
             Self::User { account, .. } => Actor::User(account.user.id),
+            Self::Terminal => Actor::Terminal,
         }
     }
 
@@ -48,6 +57,7 @@ impl Caller {
         match self {
             Self::Key { org: own, .. } => *own == org,
             Self::User { account, .. } => account.memberships.iter().any(|one| one.org == org),
+            Self::Terminal => true,
         }
     }
 
@@ -59,6 +69,7 @@ impl Caller {
             Self::User { account, .. } => about
                 .filter(|org| self.is_of(*org))
                 .or_else(|| account.memberships.first().map(|one| one.org)),
+            Self::Terminal => about,
         }
     }
 
@@ -78,6 +89,7 @@ impl Caller {
                 [only] => Some(only.org),
                 _ => None,
             },
+            Self::Terminal => None,
         }
     }
 
@@ -89,6 +101,7 @@ impl Caller {
                 let detail = "this is for people who are logged in; a key has no account";
                 Err(ApiError::new(ProblemCode::Forbidden, detail))
             }
+            Self::Terminal => Err(no_account()),
         }
     }
 
@@ -103,6 +116,7 @@ impl Caller {
             Self::User { login, .. } => {
                 store.logins(login.user).await?.iter().any(|one| one.id == login.id)
             }
+            Self::Terminal => true,
         };
         let operations = server.deps.operations.as_actor(self.actor(), org);
         Ok(is_valid && operations.check(OrgPermission::View).await.is_ok())
@@ -120,6 +134,12 @@ impl Caller {
     }
 }
 
+/// Returns the error of the operator at the machine who asks about their own account.
+pub(crate) fn no_account() -> ApiError {
+    let detail = "this is for people who are logged in; the terminal has no account";
+    ApiError::new(ProblemCode::Forbidden, detail)
+}
+
 /// How often it is checked whether the caller of an open stream may go on.
 const VALIDITY_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -130,6 +150,10 @@ pub(crate) async fn authenticate(
     mut request: Request,
     next: Next,
 ) -> Result<Response> {
+    if request.extensions().get::<TerminalRequest>().is_some() {
+        request.extensions_mut().insert(Caller::Terminal);
+        return Ok(next.run(request).await);
+    }
     let (now, from) = (server.deps.clock.now(), RateKey::address(address.0));
     server.rates.check(&from, now)?;
     let (method, headers) = (request.method(), request.headers());

@@ -15,23 +15,29 @@ use ostler_store::StoreError;
 /// `Retry-After` in seconds, unless the error says more.
 const RETRY_AFTER_SECS: u64 = 5;
 
-/// A request that failed, and `Retry-After` in seconds.
+/// A request that failed, `Retry-After` in seconds, and the cause that only the operator at
+/// the machine is told.
 #[derive(Debug)]
-pub(crate) struct ApiError(pub(crate) Problem, pub(crate) u64);
+pub(crate) struct ApiError(pub(crate) Problem, pub(crate) u64, Option<InternalCause>);
+
+/// The cause of an error that clients are not told. An extension of the response, which never
+/// leaves the process.
+#[derive(Debug, Clone)]
+pub(crate) struct InternalCause(pub(crate) String);
 
 /// Result of a handler.
 pub(crate) type Result<T> = std::result::Result<T, ApiError>;
 
 impl ApiError {
     pub(crate) fn new(code: ProblemCode, detail: impl Into<String>) -> Self {
-        Self(Problem::new(code, detail), RETRY_AFTER_SECS)
+        Self(Problem::new(code, detail), RETRY_AFTER_SECS, None)
     }
 
     /// Returns the error of a sender who sends too much and has to wait.
     pub(crate) fn too_many(detail: impl Into<String>, wait: Duration) -> Self {
         // Rounded up, so that a client that waits is accepted.
         let seconds = wait.as_secs().saturating_add(1);
-        Self(Problem::new(ProblemCode::TooMany, detail), seconds)
+        Self(Problem::new(ProblemCode::TooMany, detail), seconds, None)
     }
 
     pub(crate) fn not_found(what: &str) -> Self {
@@ -41,7 +47,13 @@ impl ApiError {
     /// Logs an internal error and hides it from the client.
     pub(crate) fn internal(error: &dyn std::fmt::Display) -> Self {
         tracing::error!(%error, "request failed");
-        Self::new(ProblemCode::Internal, "an internal error occurred; see the server's log")
+        let detail = "an internal error occurred; see the server's log";
+        Self::new(ProblemCode::Internal, detail).because(error)
+    }
+
+    /// Adds the cause for the operator at the machine.
+    fn because(self, error: &dyn std::fmt::Display) -> Self {
+        Self(self.0, self.1, Some(InternalCause(error.to_string())))
     }
 }
 
@@ -51,6 +63,9 @@ impl IntoResponse for ApiError {
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self.0).unwrap_or_default();
         let mut response = (status, body).into_response();
+        if let Some(cause) = self.2 {
+            response.extensions_mut().insert(cause);
+        }
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_MEDIA_TYPE));
         match self.0.code {
@@ -93,10 +108,8 @@ impl From<StoreError> for ApiError {
             StoreError::TooLarge { .. } | StoreError::StorageFull { .. } => ProblemCode::TooLarge,
             StoreError::Busy | StoreError::DiskFull | StoreError::Unavailable(_) => {
                 tracing::warn!(%error, "database unavailable");
-                return Self::new(
-                    ProblemCode::Unavailable,
-                    "the database is not available; try again",
-                );
+                let detail = "the database is not available; try again";
+                return Self::new(ProblemCode::Unavailable, detail).because(&error);
             }
             _ => return Self::internal(&error),
         };

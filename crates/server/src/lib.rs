@@ -32,6 +32,7 @@
 //! | [`client_address`] | the client's address behind trusted proxies |
 //! | [`rate_limits`] | token buckets per address, visitor, binding, key and org |
 //! | `open_counts`, `write_deadline` | caps of streams and connections, and slow readers |
+//! | [`local`] | the API within the process, for the operator at the machine |
 //! | `idempotency` | requests repeated with the same `Idempotency-Key` |
 //! | [`metrics`] | what is measured of requests, and the listener of Prometheus |
 //! | `error` | every error as a problem |
@@ -39,6 +40,7 @@
 //! | [`threads`] | the threads of the interactive harness that are open here |
 //! | `stream` | server-sent events with back-pressure, heartbeats and a maximum age |
 //! | [`wire`] | stored values as wire types |
+//! | [`transcript`] | conversations as people read them |
 //! | `dashboard` | the files of the dashboard |
 //! | `agent_reply` | waiting for the answer to a request |
 //! | `completions` | agents as models of the OpenAI API |
@@ -58,6 +60,7 @@ mod event_tail;
 mod events;
 mod health;
 mod idempotency;
+pub mod local;
 mod mcp;
 pub mod metrics;
 mod open_counts;
@@ -70,6 +73,7 @@ mod routes;
 pub mod server;
 mod stream;
 pub mod threads;
+pub mod transcript;
 mod webhooks;
 pub mod wire;
 mod write_deadline;

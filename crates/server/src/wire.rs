@@ -2,13 +2,12 @@
 
 use ostler_api::approval::Approval;
 use ostler_api::credit::{
-    CreditAccount, LedgerLine, LedgerLineKind, Pool, SpendReport, SpentByAgent, SpentByClient,
-    SpentOnDay, SpentOnName,
+    CreditAccount, ExpenseBearer, LedgerExpense, LedgerLine, LedgerLineKind, Pool, SpendReport,
+    SpentByAgent, SpentByClient, SpentOnDay, SpentOnName,
 };
 use ostler_api::dead_letter::{DeadLetter, DeadLetterFault};
 use ostler_api::escalation::{Escalation, QueuedEscalation};
 use ostler_api::knowledge::Document;
-use ostler_api::notice::Notice;
 use ostler_api::run::{PlannedTurn, ReplayPlan, RunReplay, TurnReplay};
 use ostler_api::session::{
     Author, CallOutcome, Message, Run, RunTurn, Session, SessionDetail, SessionState, ToolDecision,
@@ -17,6 +16,7 @@ use ostler_api::session_work::ListedSession;
 use ostler_api::unknown_outcome::UnknownOutcome;
 use ostler_domain::gate::GateDecision;
 use ostler_domain::money::Credits;
+use ostler_domain::money::ledger::{CostBearer, Expense, LedgerEntry};
 use ostler_domain::money::pools::{self, PoolKind};
 use ostler_domain::session::status::SessionStatus;
 use ostler_runtime::operations;
@@ -24,7 +24,7 @@ use ostler_runtime::records::call::{CallRecord, GateRecord};
 use ostler_runtime::records::message::{MessageAuthor, Purpose, ThreadMessage};
 use ostler_runtime::records::run::RunRecord;
 use ostler_runtime::records::session::{self as records, OpenEscalation};
-use ostler_store::{DeadLetterId, DocumentSummary, NewNotice, StoredApproval, StoredNotice};
+use ostler_store::{DeadLetterId, DocumentSummary, StoredApproval};
 use serde_json::Value;
 
 /// Returns a session.
@@ -52,6 +52,9 @@ pub fn session(stored: &records::Session) -> Session {
         unknown_outcomes: stored.unknown_outcomes,
         escalation: stored.escalation.as_ref().map(escalation),
         summary: stored.summary.clone(),
+        audience: stored.audience(),
+        spent: stored.budget.spent,
+        credit_cap: stored.budget.cap,
     }
 }
 
@@ -308,19 +311,40 @@ pub fn line(stored: &ostler_store::LedgerLine) -> LedgerLine {
         ostler_store::LedgerLineKind::Grant(pool) => (LedgerLineKind::Grant, Some(pool)),
         ostler_store::LedgerLineKind::Expense(_) => (LedgerLineKind::Expense, None),
     };
+    let expense = match &stored.kind {
+        ostler_store::LedgerLineKind::Expense(entry) => Some(ledger_expense(entry)),
+        ostler_store::LedgerLineKind::Grant(_) => None,
+    };
     let (id, at, amount) = (stored.id, stored.at, stored.amount);
-    LedgerLine { id, at, amount, kind, pool, reference: stored.reference.clone() }
+    LedgerLine { id, at, amount, kind, pool, expense, reference: stored.reference.clone() }
+}
+
+fn ledger_expense(entry: &LedgerEntry) -> LedgerExpense {
+    let (is_test, expense) = match &entry.expense {
+        Expense::Test(tested) => (true, tested.as_ref()),
+        other => (false, other),
+    };
+    LedgerExpense {
+        bearer: match entry.bearer {
+            CostBearer::Own => ExpenseBearer::Own,
+            CostBearer::ForChild(_) => ExpenseBearer::ForChild,
+            CostBearer::PaidByParent(_) => ExpenseBearer::PaidByParent,
+            CostBearer::Overrun => ExpenseBearer::Platform,
+        },
+        tool: match expense {
+            Expense::Tool(tool) => Some(tool.to_string()),
+            _ => None,
+        },
+        model: match expense {
+            Expense::ModelCalls(model) => Some(model.clone()),
+            _ => None,
+        },
+        is_test,
+    }
 }
 
 /// Returns a document without its text.
 pub fn document(stored: DocumentSummary) -> Document {
     let DocumentSummary { id, version, title, tags, size, created_at, updated_at } = stored;
     Document { id, version, title, tags, size, created_at, updated_at }
-}
-
-/// Returns a notice.
-pub fn notice(stored: StoredNotice) -> Notice {
-    let StoredNotice { notice, created_at, read_at, .. } = stored;
-    let NewNotice { id, kind, subject, data, .. } = notice;
-    Notice { id, kind, subject, data: json(&data), created_at, read_at }
 }

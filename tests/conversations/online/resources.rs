@@ -142,7 +142,9 @@ async fn k02_members_are_managed_over_http() {
     assert_eq!(audit["items"][0]["action"], "remove_member", "{audit}");
     let audit = read(&online, &format!("/audit?limit=1&cursor={next}")).await;
     assert_eq!(audit["items"][0]["action"], "set_member_role", "{audit}");
-    assert_eq!(read(&online, "/audit?actor=nobody").await["items"], json!([]));
+    let unknown = send(&online, ("GET", "/audit?actor=nobody"), Value::Null, None).await;
+    assert_eq!((unknown.status, unknown.body["code"].as_str()), (422, Some("invalid")));
+    assert_eq!(read(&online, "/invitations").await["items"], json!([]));
 }
 
 /// K02: sessions are read page by page, runs with their harness, and tools with the reason why
@@ -176,6 +178,33 @@ async fn k02_runs_and_messages_are_read_over_http() {
     let tools = read(&online, &format!("/sessions/{session}/tools?agent=gia")).await;
     assert_eq!(tools["session"], session.as_str());
     assert!(tools["tools"][0]["why"].is_string(), "{tools}");
+}
+
+/// K02: a conversation is read as people read it, with what they did, and notices in words.
+#[tokio::test(flavor = "multi_thread")]
+async fn k02_transcripts_and_notices_are_read_over_http() {
+    let online = online().await;
+    online.scenario.write("rosa", "Can I talk to a human please?").await;
+    let session = loop {
+        let waiting = read(&online, "/escalations").await;
+        if let Some(found) = waiting["items"].as_array().unwrap().first() {
+            break found["session"]["id"].as_str().unwrap().to_owned();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    let path = format!("/sessions/{session}/take-over");
+    assert_eq!(send(&online, ("POST", &path), Value::Null, None).await.status, 200);
+    let transcript = read(&online, &format!("/sessions/{session}/transcript")).await;
+    let lines = transcript["lines"].as_array().unwrap();
+    let of = |kind: &str| lines.iter().find(|line| line["line"] == kind).unwrap().clone();
+    assert_eq!(of("message")["text"], "Can I talk to a human please?", "{transcript}");
+    assert!(of("escalation")["reason"].is_string(), "{transcript}");
+    assert_eq!(of("change")["action"], "take_over", "{transcript}");
+    let notices = read(&online, "/notices?all=true").await;
+    let notice = &notices["items"][0];
+    assert!(notice["message"].as_str().unwrap().contains("needs a person"), "{notices}");
+    let shown = read(&online, &format!("/notices/{}", notice["id"].as_str().unwrap())).await;
+    assert_eq!((&shown["id"], &shown["deliveries"]), (&notice["id"], &json!([])), "{shown}");
 }
 
 /// K02, O30: workflows are started, answered and cancelled over HTTP.

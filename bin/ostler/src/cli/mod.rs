@@ -1,5 +1,6 @@
 //! The command line: the list of all commands. Each command declares its own arguments.
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use crate::commands::acp::AcpArgs;
@@ -16,6 +17,7 @@ use crate::commands::chat::ChatArgs;
 use crate::commands::completions::CompletionsCommand;
 use crate::commands::config::ConfigArgs;
 use crate::commands::contact::ContactCommand;
+use crate::commands::context::ContextCommand;
 use crate::commands::credit::CreditCommand;
 use crate::commands::data::DataCommand;
 use crate::commands::dead_letter::DeadLetterCommand;
@@ -34,6 +36,7 @@ use crate::commands::issue::IssueCommand;
 use crate::commands::key::KeyCommand;
 use crate::commands::knowledge::KnowledgeCommand;
 use crate::commands::link::LinkCommand;
+use crate::commands::login::{LoginArgs, LogoutArgs};
 use crate::commands::mcp::McpCommand;
 use crate::commands::member::MemberCommand;
 use crate::commands::migrate::MigrateArgs;
@@ -74,12 +77,21 @@ use crate::commands::worklist::WorklistCommand;
 Examples:
   ostler demo
   ostler init
+  ostler login https://ostler.example.com
   ostler org tree --world examples/harbour.toml
   ostler tools explain --world examples/harbour.toml --agent gia --session rosa"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Returns whether a command line failed because the command takes no `--server` or `--context`.
+pub(crate) fn is_server_option(error: &clap::Error) -> bool {
+    let argument = error.get(ContextKind::InvalidArg);
+    error.kind() == ErrorKind::UnknownArgument
+        && matches!(argument, Some(ContextValue::String(name))
+            if matches!(name.as_str(), "--server" | "--context"))
 }
 
 #[derive(Debug, Subcommand)]
@@ -94,6 +106,13 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Print the JSON Schema of the files for `ostler apply`, or of permissions files
     Schema(SchemaArgs),
+    /// Log in to a server, so that commands work there
+    Login(LoginArgs),
+    /// Log out of a server
+    Logout(LogoutArgs),
+    /// List the servers that you have logged in to, and choose one
+    #[command(subcommand)]
+    Context(ContextCommand),
     /// Answer conversations, send replies and serve the HTTP API
     Serve(ServeArgs),
     /// Answer conversations and send replies, without the HTTP API

@@ -21,6 +21,19 @@ pub(crate) struct InstallationArgs {
     /// sqlite:PATH or postgres://…
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
+    /// Work on the server at this address, to which you have logged in
+    #[arg(long, value_name = "URL", conflicts_with = "context")]
+    pub(crate) server: Option<String>,
+    /// Work on the server of this context; `ostler context ls` lists them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+}
+
+impl InstallationArgs {
+    /// The installation that is found without arguments.
+    pub(crate) const fn none() -> Self {
+        Self { home: None, database: None, server: None, context: None }
+    }
 }
 
 /// The format of the output.

@@ -3,12 +3,14 @@
 use clap::Subcommand;
 use ostler_api::escalation::QueuedEscalation;
 use ostler_domain::human::escalation::{EscalationStatus, Urgency};
-use ostler_server::wire;
 
 use super::args::OrgsArgs;
-use super::operator::{open_orgs, orgs_name};
-use super::session::view::{contact_name, format_time};
+use super::session::view::format_time;
+use crate::api_client::{open_listed_orgs, orgs_name};
 use crate::screen::{BAD, Cell, HEADER, NextCommand, print_next, print_rows};
+
+/// The most conversations that are listed for each org.
+const LIST_LIMIT: usize = 1000;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EscalationCommand {
@@ -22,15 +24,14 @@ Examples:
 
 pub(crate) async fn run(command: &EscalationCommand) -> anyhow::Result<()> {
     let EscalationCommand::Ls(args) = command;
-    let (operator, orgs) = open_orgs(args).await?;
+    let orgs = open_listed_orgs(args).await?;
     let mut queue = Vec::new();
     for org in &orgs {
-        let own = operator.org(org).escalations().await?;
-        queue.extend(own.into_iter().map(|entry| (org, entry)));
+        let own: Vec<QueuedEscalation> = org.list(&["escalations"], &[], LIST_LIMIT).await?;
+        queue.extend(own.into_iter().map(|entry| (&org.org, entry)));
     }
     if args.output.json {
-        let all: Vec<QueuedEscalation> =
-            queue.iter().map(|(_, entry)| wire::queued_escalation(entry)).collect();
+        let all: Vec<&QueuedEscalation> = queue.iter().map(|(_, entry)| entry).collect();
         return super::print_json(&all);
     }
     let Some((_, first)) = queue.first() else {
@@ -40,15 +41,15 @@ pub(crate) async fn run(command: &EscalationCommand) -> anyhow::Result<()> {
     let header = ["session", "org", "contact", "urgency", "reason", "since", "status"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(queue.iter().map(|(org, entry)| {
-        let state = &entry.escalation.state;
-        let urgency = state.request.urgency.name().to_owned();
-        let urgent = state.request.urgency == Urgency::High;
+        let state = &entry.escalation;
+        let urgency = state.urgency.name().to_owned();
+        let urgent = state.urgency == Urgency::High;
         [
             Cell::id(&entry.session.id),
             org.slug.as_str().into(),
-            contact_name(&entry.session).into(),
+            entry.session.contact_name().into(),
             if urgent { Cell::styled(urgency, BAD) } else { urgency.into() },
-            state.request.reason.as_str().into(),
+            state.reason.as_str().into(),
             Cell::whole(format_time(state.requested_at)),
             status_text(state.status).into(),
         ]

@@ -1,18 +1,21 @@
 //! What the commands for issues, delegations to orgs and insights share.
 
+use ostler_api::hierarchy::Exchanged;
 use ostler_domain::id::RecordId;
-use ostler_runtime::operations::ExchangeRecord;
 
 use super::args::match_id;
 use crate::refused_command::NotHere;
 use crate::screen::DIM;
 
+/// The most records that are listed.
+pub(super) const LIST_LIMIT: usize = 10_000;
+
 /// Returns the record that a text names: an id, or the end of one.
 pub(super) fn find<'r, T>(
-    all: &'r [ExchangeRecord<T>],
+    all: &'r [Exchanged<T>],
     name: &str,
     what: &str,
-) -> anyhow::Result<&'r ExchangeRecord<T>> {
+) -> anyhow::Result<&'r Exchanged<T>> {
     let known: Vec<RecordId> = all.iter().map(|one| one.id).collect();
     let id = match_id(name, &known)?;
     let found = id.and_then(|id| all.iter().find(|one| one.id == id));

@@ -1,13 +1,16 @@
 //! `ostler insight`: what agents of clients have learned and shared with their agency.
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use ostler_api::hierarchy::Exchanged;
+use ostler_domain::hierarchy::insight::Insight;
+use serde_json::{Value, json};
 
 use super::args::OrgArgs;
-use super::exchange::{find, print_fields};
-use super::operator::{open_org, print_result};
+use super::exchange::{LIST_LIMIT, find, print_fields};
+use super::operator::print_result;
 use super::rfc3339;
 use super::session::view::format_time;
+use crate::api_client::{OrgApi, open_org};
 use crate::screen::{Cell, HEADER, print_rows};
 
 #[derive(Debug, Subcommand)]
@@ -56,15 +59,19 @@ pub(crate) async fn run(command: &InsightCommand) -> anyhow::Result<()> {
     }
 }
 
+async fn all(org: &OrgApi) -> anyhow::Result<Vec<Exchanged<Insight>>> {
+    org.list(&["insights"], &[], LIST_LIMIT).await
+}
+
 async fn list(args: &InsightLsArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let mut all = operator.org(&org).insights().await?;
+    let org = open_org(&args.target).await?;
+    let mut all = all(&org).await?;
     all.retain(|one| !args.new || one.record.acknowledged_at.is_none());
     if args.target.output.json {
         return super::print_json(&all);
     }
     if all.is_empty() {
-        anstream::println!("{} has no insights", org.name);
+        anstream::println!("{} has no insights", org.org.name);
         return Ok(());
     }
     let header = ["insight", "since", "from", "category", "text", "acknowledged"];
@@ -85,8 +92,8 @@ async fn list(args: &InsightLsArgs) -> anyhow::Result<()> {
 }
 
 async fn show(args: &InsightArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let all = operator.org(&org).insights().await?;
+    let org = open_org(&args.target).await?;
+    let all = all(&org).await?;
     let one = find(&all, &args.insight, "insight")?;
     if args.target.output.json {
         return super::print_json(one);
@@ -104,10 +111,10 @@ async fn show(args: &InsightArgs) -> anyhow::Result<()> {
 }
 
 async fn acknowledge(args: &InsightArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let operations = operator.org(&org);
-    let id = find(&operations.insights().await?, &args.insight, "insight")?.id;
-    operations.acknowledge_insight(id).await?;
+    let org = open_org(&args.target).await?;
+    let id = find(&all(&org).await?, &args.insight, "insight")?.id;
+    let path = ["insights", &id.to_string(), "acknowledge"];
+    org.post::<Value>(&path, &()).await?;
     let json = json!({"insight": id, "acknowledged": true});
     print_result(&args.target.output, &json, &format!("acknowledged {id}"))
 }

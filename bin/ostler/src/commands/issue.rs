@@ -1,17 +1,18 @@
 //! `ostler issue`: issues that agents sent one business layer up.
 
 use clap::{Args, Subcommand};
+use ostler_api::hierarchy::{Exchanged, ResolveIssueRequest};
+use ostler_api::org::OrgSummary;
 use ostler_domain::hierarchy::Importance;
 use ostler_domain::hierarchy::issue::{Issue, IssueDecision, IssueStatus};
 use ostler_domain::id::OrgId;
-use ostler_domain::org::Org;
-use ostler_runtime::operations::ExchangeRecord;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::{OrgArgs, parse_text};
-use super::exchange::{direction, find, print_fields};
-use super::operator::{open_org, print_result};
+use super::exchange::{LIST_LIMIT, direction, find, print_fields};
+use super::operator::print_result;
 use super::session::view::format_time;
+use crate::api_client::{OrgApi, open_org};
 use crate::screen::{BAD, Cell, HEADER, NextCommand, print_next, print_rows};
 
 #[derive(Debug, Subcommand)]
@@ -92,15 +93,19 @@ pub(crate) async fn run(command: &IssueCommand) -> anyhow::Result<()> {
     }
 }
 
+async fn all(org: &OrgApi) -> anyhow::Result<Vec<Exchanged<Issue>>> {
+    org.list(&["issues"], &[], LIST_LIMIT).await
+}
+
 async fn list(args: &IssueLsArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let mut all = operator.org(&org).issues().await?;
+    let org = open_org(&args.target).await?;
+    let mut all = all(&org).await?;
     all.retain(|one| !args.open || one.record.is_open());
     if args.target.output.json {
         return super::print_json(&all);
     }
     if all.is_empty() {
-        anstream::println!("{} has no issues", org.name);
+        anstream::println!("{} has no issues", org.org.name);
         return Ok(());
     }
     let header = ["issue", "since", "from", "to", "severity", "summary", "status"];
@@ -112,21 +117,21 @@ async fn list(args: &IssueLsArgs) -> anyhow::Result<()> {
             Cell::id(&one.id),
             Cell::whole(format_time(one.created_at)),
             sender.as_str().into(),
-            receiver(&one.record, org.id).into(),
+            receiver(&one.record, org.org.id).into(),
             if *severity == Importance::High { Cell::styled(name, BAD) } else { name.into() },
             summary.as_str().into(),
             status(&one.record.status).into(),
         ]
     }));
     print_rows(&rows);
-    if let Some(next) = next_command(&all, &org) {
+    if let Some(next) = next_command(&all, &org.org) {
         print_next([NextCommand::new(next, "")]);
     }
     Ok(())
 }
 
-fn next_command(all: &[ExchangeRecord<Issue>], org: &Org) -> Option<String> {
-    let received = |one: &&ExchangeRecord<Issue>| one.record.target.org == org.id;
+fn next_command(all: &[Exchanged<Issue>], org: &OrgSummary) -> Option<String> {
+    let received = |one: &&Exchanged<Issue>| one.record.target.org == org.id;
     let open = all.iter().filter(received).find(|one| one.record.is_open())?;
     let verb = match open.record.status {
         IssueStatus::Pending => "acknowledge",
@@ -152,8 +157,8 @@ const fn status(status: &IssueStatus) -> &'static str {
 }
 
 async fn show(args: &IssueArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let all = operator.org(&org).issues().await?;
+    let org = open_org(&args.target).await?;
+    let all = all(&org).await?;
     let one = find(&all, &args.issue, "issue")?;
     if args.target.output.json {
         return super::print_json(one);
@@ -167,7 +172,7 @@ async fn show(args: &IssueArgs) -> anyhow::Result<()> {
         ("issue", one.id.to_string()),
         ("since", format_time(one.created_at)),
         ("from", sender.clone()),
-        ("to", receiver(&one.record, org.id)),
+        ("to", receiver(&one.record, org.org.id)),
         ("summary", summary.clone()),
         ("severity", severity.name().to_owned()),
         ("status", status(&one.record.status).to_owned()),
@@ -187,9 +192,16 @@ async fn decide(
     decision: IssueDecision,
     done: &str,
 ) -> anyhow::Result<()> {
-    let (operator, org) = open_org(target).await?;
-    let operations = operator.org(&org);
-    let id = find(&operations.issues().await?, name, "issue")?.id;
-    operations.decide_issue(id, decision).await?;
+    let org = open_org(target).await?;
+    let id = find(&all(&org).await?, name, "issue")?.id;
+    let name = id.to_string();
+    let path = |verb| ["issues", name.as_str(), verb];
+    let _: Value = match decision {
+        IssueDecision::Acknowledge => org.post(&path("acknowledge"), &()).await?,
+        IssueDecision::Dismiss => org.post(&path("dismiss"), &()).await?,
+        IssueDecision::Resolve(resolution) => {
+            org.post(&path("resolve"), &ResolveIssueRequest { resolution }).await?
+        }
+    };
     print_result(&target.output, &json!({"issue": id, "status": done}), &format!("{done} {id}"))
 }

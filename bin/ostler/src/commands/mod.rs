@@ -15,6 +15,7 @@ pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod contact;
+pub(crate) mod context;
 pub(crate) mod credit;
 pub(crate) mod data;
 pub(crate) mod dead_letter;
@@ -36,6 +37,7 @@ pub(crate) mod key;
 pub(crate) mod knowledge;
 pub(crate) mod link;
 mod local_agent;
+pub(crate) mod login;
 pub(crate) mod mcp;
 pub(crate) mod member;
 pub(crate) mod migrate;
@@ -93,6 +95,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Permission(command) => return block_on(permission::run(&command)),
         Command::PdfText(args) => return pdf_text::run(&args),
         Command::Org(command) => block_on(org::run(&command)),
+        Command::Context(command) => context::run(&command),
+        Command::Login(args) => block_on(login::log_in(&args)),
+        Command::Logout(args) => block_on(login::log_out(&args)),
         Command::Completions(command) => completions::run(&command),
         Command::Config(args) => config::run(&args),
         Command::Agent(command) => block_on(agent::run(&command)),

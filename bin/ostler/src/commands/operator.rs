@@ -9,7 +9,7 @@ use ostler_runtime::toolbox::Toolbox;
 use ostler_store::Store;
 use serde_json::Value;
 
-use super::args::{InstallationArgs, OrgArgs, OrgsArgs, OutputArgs};
+use super::args::{InstallationArgs, OrgArgs, OutputArgs};
 use crate::installation::Installation;
 use crate::tool_set;
 
@@ -58,24 +58,6 @@ pub(super) async fn open_org(args: &OrgArgs) -> anyhow::Result<(Operator, Org)> 
     let operator = Operator::open(&args.installation).await?;
     let org = super::find_org(&operator.store, &args.org).await?;
     Ok((operator, org))
-}
-
-/// Opens the installation and finds the orgs that the arguments name.
-pub(super) async fn open_orgs(args: &OrgsArgs) -> anyhow::Result<(Operator, Vec<Org>)> {
-    let operator = Operator::open(&args.installation).await?;
-    let orgs = match args.org.as_str() {
-        "" => operator.store.orgs().await?,
-        name => vec![super::find_org(&operator.store, name).await?],
-    };
-    Ok((operator, orgs))
-}
-
-/// Returns what a listing that is empty is about: the org, or all of them.
-pub(super) fn orgs_name(orgs: &[Org]) -> &str {
-    match orgs {
-        [only] => &only.name,
-        _ => "any organization",
-    }
 }
 
 /// Prints the result of an action: `json` for programs, `text` for people.

@@ -1,16 +1,18 @@
 //! `ostler org-delegation`: work that an agency gives its clients, and the platform an agency.
 
 use clap::{Args, Subcommand};
+use ostler_api::hierarchy::{CompleteRequest, DelegateRequest, Exchanged};
 use ostler_domain::hierarchy::Importance;
 use ostler_domain::hierarchy::delegation::{
     OrgDelegation, OrgDelegationAnswer, OrgDelegationStatus,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::{OrgArgs, parse_text};
-use super::exchange::{find, print_fields};
-use super::operator::{open_org, print_result};
+use super::exchange::{LIST_LIMIT, find, print_fields};
+use super::operator::print_result;
 use super::session::view::format_time;
+use crate::api_client::{OrgApi, open_org};
 use crate::screen::{Cell, HEADER, print_rows};
 
 #[derive(Debug, Subcommand)]
@@ -114,22 +116,26 @@ pub(crate) async fn run(command: &OrgDelegationCommand) -> anyhow::Result<()> {
     }
 }
 
+async fn all(org: &OrgApi) -> anyhow::Result<Vec<Exchanged<OrgDelegation>>> {
+    org.list(&["org-delegations"], &[], LIST_LIMIT).await
+}
+
 async fn list(args: &OrgDelegationLsArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let mut all = operator.org(&org).org_delegations().await?;
+    let org = open_org(&args.target).await?;
+    let mut all = all(&org).await?;
     all.retain(|one| !args.open || one.record.is_open());
     if args.target.output.json {
         return super::print_json(&all);
     }
     if all.is_empty() {
-        anstream::println!("{} has neither given nor received work", org.name);
+        anstream::println!("{} has neither given nor received work", org.org.name);
         return Ok(());
     }
     let header = ["delegation", "since", "from", "direction", "priority", "instruction", "status"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(all.iter().map(|one| {
         let OrgDelegation { sender, priority, instruction, target, .. } = &one.record;
-        let direction = if *target == org.id { "received" } else { "given" };
+        let direction = if *target == org.org.id { "received" } else { "given" };
         [
             Cell::id(&one.id),
             Cell::whole(format_time(one.created_at)),
@@ -154,8 +160,8 @@ const fn status(status: &OrgDelegationStatus) -> &'static str {
 }
 
 async fn show(args: &OrgDelegationArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let all = operator.org(&org).org_delegations().await?;
+    let org = open_org(&args.target).await?;
+    let all = all(&org).await?;
     let one = find(&all, &args.delegation, "delegation")?;
     if args.target.output.json {
         return super::print_json(one);
@@ -178,8 +184,11 @@ async fn show(args: &OrgDelegationArgs) -> anyhow::Result<()> {
 
 async fn create(args: &OrgDelegationCreateArgs) -> anyhow::Result<()> {
     let OrgDelegationCreateArgs { instruction, to, priority, target } = args;
-    let (operator, org) = open_org(target).await?;
-    let id = operator.org(&org).delegate_to_org(to, instruction, Some(*priority)).await?;
+    let org = open_org(target).await?;
+    let (to_org, instruction) = (to.clone(), instruction.clone());
+    let request = DelegateRequest { to: to_org, instruction, priority: Some(*priority) };
+    let made: Exchanged<OrgDelegation> = org.post(&["org-delegations"], &request).await?;
+    let id = made.id;
     let json = json!({"delegation": id, "to": to, "status": "pending"});
     print_result(&target.output, &json, &format!("{to} has the work {id}"))
 }
@@ -190,10 +199,17 @@ async fn answer(
     answer: OrgDelegationAnswer,
     done: &str,
 ) -> anyhow::Result<()> {
-    let (operator, org) = open_org(target).await?;
-    let operations = operator.org(&org);
-    let id = find(&operations.org_delegations().await?, name, "delegation")?.id;
-    operations.answer_delegation(id, answer).await?;
+    let org = open_org(target).await?;
+    let id = find(&all(&org).await?, name, "delegation")?.id;
+    let name = id.to_string();
+    let path = |verb| ["org-delegations", name.as_str(), verb];
+    let _: Value = match answer {
+        OrgDelegationAnswer::Accept => org.post(&path("accept"), &()).await?,
+        OrgDelegationAnswer::Reject => org.post(&path("reject"), &()).await?,
+        OrgDelegationAnswer::Complete(result) => {
+            org.post(&path("complete"), &CompleteRequest { result }).await?
+        }
+    };
     let json = json!({"delegation": id, "status": done});
     print_result(&target.output, &json, &format!("{done} {id}"))
 }

@@ -3,9 +3,12 @@
 use clap::{Args, Subcommand};
 use ostler_world::Address;
 
+use serde_json::Value;
+
 use super::args::OrgArgs;
 use super::operator::open_org;
 use super::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
+use crate::api_client;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SettingsCommand {
@@ -51,13 +54,12 @@ pub(crate) async fn run(command: &SettingsCommand) -> anyhow::Result<()> {
 }
 
 async fn show(args: &OrgArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(args).await?;
-    let editor = ResourceEditor::open(&operator).await?;
-    let settings = &editor.get(&Address::of_org(&org.slug))?.value()["settings"];
+    let org = api_client::open_org(args).await?;
+    let settings: Value = org.get(&["settings"]).await?;
     if args.output.json {
-        return super::print_json(settings);
+        return super::print_json(&settings);
     }
-    for (path, value) in ostler_world::plan::flatten(settings) {
+    for (path, value) in ostler_world::plan::flatten(&settings) {
         anstream::println!("{path} = {}", super::apply::short(&value));
     }
     Ok(())

@@ -49,13 +49,17 @@ pub(crate) const KEYS: [Key; 21] = [
     key("price", "OSTLER_PRICE", Toml, None),
 ];
 
-const DATABASE: &str = "OSTLER_DATABASE_URL";
+pub(crate) const DATABASE: &str = "OSTLER_DATABASE_URL";
 /// The variable of `listen`, which the demo reads too.
 pub(crate) const LISTEN: &str = "OSTLER_LISTEN";
 /// The variable with the folder of the installation.
 pub(crate) const HOME: &str = "OSTLER_HOME";
 /// The variable with the org that commands work on.
 pub(crate) const ORG: &str = "OSTLER_ORG";
+/// The variable with the context that commands use.
+pub(crate) const CONTEXT: &str = "OSTLER_CONTEXT";
+/// The variable with the API key for `ostler login` and `--server`.
+pub(crate) const API_KEY: &str = "OSTLER_API_KEY";
 /// The prefix of the variables that belong to orgs.
 pub(crate) const ORG_SECRET_PREFIX: &str = "OSTLER_SECRET_";
 /// The variable with the operator's key for Unsplash, which every org may use.
@@ -66,9 +70,11 @@ pub(crate) const BENCH_POSTGRES: &str = "OSTLER_BENCH_POSTGRES_URL";
 pub(crate) const BENCH_AMQP: &str = "OSTLER_BENCH_AMQP_URL";
 
 /// The variables that are not keys, with their descriptions.
-pub(crate) const OTHER_VARIABLES: [(&str, &str); 10] = [
+pub(crate) const OTHER_VARIABLES: [(&str, &str); 12] = [
     (HOME, "The folder of the installation, like `--home`."),
     (ORG, "The org that commands work on, like `--org`."),
+    (CONTEXT, "The server that commands work on, by the name of its context, like `--context`."),
+    (API_KEY, "The API key for `ostler login` and `--server`."),
     (
         "OSTLER_SECRET_ORG_…_NAME",
         "A secret of an org: the prefix, the id of the org in capitals, and a name. Channels and \

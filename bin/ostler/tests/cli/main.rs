@@ -47,6 +47,7 @@ mod pseudo_terminal;
 mod queue_agents;
 mod queue_operations;
 mod refused_input;
+mod remote;
 mod run;
 mod running_server;
 #[cfg(target_os = "linux")]

@@ -76,7 +76,8 @@ fn approvals_and_ledger_lines_are_data_in_json() {
     let lines = demo.json(&["credit", "lines", "--org", "bella"]);
     let lines = lines.as_array().expect("a list");
     let spent = lines.iter().find(|line| line["kind"] == "expense").expect("an expense");
-    assert_eq!((&spent["expense"]["expense"], &spent["amount"]), (&"model".into(), &1.into()));
+    assert_eq!((&spent["expense"]["bearer"], &spent["amount"]), (&"own".into(), &1.into()));
+    assert!(spent["expense"]["tool"].is_null(), "a model call: {spent}");
     let granted = lines.iter().find(|line| line["pool"] == "purchased").expect("a grant");
     assert_eq!((&granted["kind"], &granted["amount"]), (&"grant".into(), &300.into()));
 }

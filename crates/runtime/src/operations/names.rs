@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ostler_domain::agent::Agent;
 use ostler_domain::id::{AgentId, UserId};
 use ostler_domain::org::permission::OrgPermission;
 
@@ -20,6 +21,11 @@ pub struct ActorNames {
 }
 
 impl OrgOperations<'_> {
+    /// Returns the agents of the org. The actor needs to see it.
+    pub async fn agents(&self) -> Result<Vec<Agent>> {
+        Ok(self.authorize(OrgPermission::View).await?.agents().await?)
+    }
+
     /// Returns the names of the agents and people of the org.
     pub async fn actor_names(&self) -> Result<ActorNames> {
         let own = self.authorize(OrgPermission::View).await?;

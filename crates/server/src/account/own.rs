@@ -13,7 +13,7 @@ use ostler_store::{ApiKey, Login, Membership, UserAccount};
 
 use super::activation;
 use crate::body::{self, JsonBody};
-use crate::caller::Caller;
+use crate::caller::{Caller, no_account};
 use crate::error::{ApiError, Result};
 use crate::orgs::PathId;
 use crate::server::{ClientAddress, Server};
@@ -30,6 +30,7 @@ pub(super) async fn me(
             Ok(Json(Me::Key(KeyIdentity { key: id, name, org, slug, role, scopes, expires_at })))
         }
         Caller::User { login, account } => Ok(Json(identity(&server, &login, &account).await?)),
+        Caller::Terminal => Err(no_account()),
     }
 }
 

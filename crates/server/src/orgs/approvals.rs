@@ -1,11 +1,18 @@
 //! Routes for approvals.
 
 use axum::Json;
-use ostler_api::approval::{Approval, ApprovalState, ApproveRequest, RejectRequest};
+use ostler_api::approval::{
+    Approval, ApprovalDetail, ApprovalState, ApproveRequest, ApprovedCall, CallTiming,
+    RejectRequest,
+};
 use ostler_api::page::{Page, PageQuery};
+use ostler_api::transcript::DecisionRule;
+use ostler_domain::gate::GateDecision;
 use ostler_domain::id::ApprovalId;
-use ostler_runtime::operations::ApprovalTiming;
-use ostler_store::DecisionState;
+use ostler_runtime::operations::{
+    self, ApprovalTiming, DecidedCall, OperationError, OrgOperations,
+};
+use ostler_store::{DecisionState, StoredApproval};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,6 +20,7 @@ use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
 use crate::route::{Route, get, post};
+use crate::transcript::decision_rule;
 use crate::wire;
 use ostler_domain::org::permission::OrgPermission::{Operate, View};
 use serde_json::json;
@@ -20,7 +28,7 @@ use serde_json::json;
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         get(View, "/approvals", "listApprovals", "List approvals by their status", list),
-        get(View, "/approvals/{approval}", "getApproval", "Show an approval", show),
+        get(View, "/approvals/{approval}", "getApproval", "Show an approval and its rule", show),
         post(
             Operate,
             "/approvals/{approval}/approve",
@@ -63,21 +71,52 @@ pub(crate) async fn list(
     Ok(Json(Page::from_items(found, limit, |item: &Approval| item.id.to_string())))
 }
 
-pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<Approval>> {
+pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<ApprovalDetail>> {
     let id = request.approval_id(&id).await?;
-    Ok(Json(wire::approval(&request.hide_foreign_org(request.operations().approval(id).await)?)))
+    let stored = request.hide_foreign_org(request.operations().approval(id).await)?;
+    let rule = request.hide_foreign_org(rule_of(&request.operations(), &stored).await)?;
+    Ok(Json(ApprovalDetail { approval: wire::approval(&stored), rule }))
+}
+
+/// Finds the setting by which a call asks, as it is now.
+async fn rule_of(
+    operations: &OrgOperations<'_>,
+    stored: &StoredApproval,
+) -> std::result::Result<DecisionRule, OperationError> {
+    let approval = &stored.approval;
+    let agents = operations.agents().await?;
+    let Some(agent) = agents.iter().find(|agent| agent.id == approval.agent) else {
+        return Ok(DecisionRule { setting: None });
+    };
+    let decided = DecidedCall {
+        agent,
+        tool: approval.tool.as_str(),
+        decision: &GateDecision::Ask(approval.ask_reason.clone()),
+        arguments: &serde_json::from_str(&stored.payload).unwrap_or_default(),
+        approval: Some(approval.id),
+        at: None,
+    };
+    Ok(decision_rule(operations.rule_sources().await?.find(&decided).await?))
 }
 
 pub(crate) async fn approve(
     request: OrgRequest,
     PathId(id): PathId,
     JsonBody(body): JsonBody<Option<ApproveRequest>>,
-) -> Result<Json<Approval>> {
+) -> Result<Json<ApprovedCall>> {
     let id = request.approval_id(&id).await?;
     let ApproveRequest { arguments, now } = body.unwrap_or_default();
     let timing = if now { ApprovalTiming::AtOnce } else { ApprovalTiming::WithAgent };
-    let decided = request.operations().approve_with(id, arguments.as_ref(), timing).await;
-    Ok(Json(wire::approval(&request.hide_foreign_org(decided)?)))
+    let operations = request.operations();
+    let call = match request.hide_foreign_org(operations.call_timing(id).await)? {
+        operations::CallTiming::Now => CallTiming::Now,
+        operations::CallTiming::AfterTurn => CallTiming::AfterTurn,
+        operations::CallTiming::AfterTakeover => CallTiming::AfterTakeover,
+        operations::CallTiming::AfterResume => CallTiming::AfterResume,
+    };
+    let decided = operations.approve_with(id, arguments.as_ref(), timing).await;
+    let approval = wire::approval(&request.hide_foreign_org(decided)?);
+    Ok(Json(ApprovedCall { approval, call }))
 }
 
 pub(crate) async fn reject(

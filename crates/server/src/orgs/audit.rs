@@ -3,6 +3,7 @@
 use axum::Json;
 use ostler_api::audit::{AuditEntry, AuditedChange};
 use ostler_api::page::{Page, PageQuery};
+use ostler_api::problem::ProblemCode;
 use ostler_domain::id::AuditId;
 use ostler_domain::org::permission::OrgPermission::View;
 use ostler_domain::time::Timestamp;
@@ -13,7 +14,7 @@ use serde::Deserialize;
 
 use super::OrgRequest;
 use crate::body::{self, QueryParams};
-use crate::error::Result;
+use crate::error::{ApiError, Result};
 use crate::route::{Route, get};
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -53,7 +54,11 @@ async fn list(
     if let Some(name) = actor {
         filter.actor = request.hide_foreign_org(operations.find_audit_actor(&name).await)?;
         if filter.actor.is_none() {
-            return Ok(Json(Page { items: Vec::new(), next: None }));
+            let detail = format!(
+                "no actor `{name}`; use terminal, system, an e-mail address, or the name of a key \
+                 or agent"
+            );
+            return Err(ApiError::new(ProblemCode::Invalid, detail));
         }
     }
     if let Some(name) = object {
@@ -72,6 +77,8 @@ fn wire(named: NamedAuditEntry) -> AuditEntry {
         id: entry.entry.id,
         at: entry.at,
         actor,
+        actor_id: entry.entry.actor,
+        data: serde_json::from_str(&entry.entry.data).unwrap_or_default(),
         action: entry.entry.action,
         object,
         subject: entry.entry.subject,

@@ -75,6 +75,7 @@ fn summary(org: &Org) -> OrgSummary {
         platform: org.place == OrgPlace::Platform,
         plan: org.plan,
         time_zone: org.time_zone.clone(),
+        retention_days: org.retention_days,
         archived: org.archived,
     }
 }

@@ -3,7 +3,7 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use ostler_api::org::{Member, NewMemberRequest, RoleChange};
+use ostler_api::org::{Invitation, Member, NewMemberRequest, RoleChange};
 use ostler_api::page::Page;
 use ostler_domain::org::permission::OrgPermission::{ManagePeople, View};
 use ostler_runtime::operations::NewMember;
@@ -18,6 +18,13 @@ pub(crate) fn routes() -> Vec<Route> {
     let new = json!({"email": "rosa@example.com", "name": "Rosa", "role": "operator"});
     vec![
         get(View, "/members", "listMembers", "List members with their roles", list),
+        get(
+            ManagePeople,
+            "/invitations",
+            "listInvitations",
+            "List the people who are invited, with their roles",
+            invitations,
+        ),
         post(ManagePeople, "/members", "addMember", "Add a member", add).example(new),
         patch(
             ManagePeople,
@@ -40,6 +47,15 @@ pub(crate) fn routes() -> Vec<Route> {
 async fn list(request: OrgRequest) -> Result<Json<Page<Member>>> {
     let members = request.hide_foreign_org(request.operations().members().await)?;
     Ok(Json(Page { items: members.into_iter().map(wire).collect(), next: None }))
+}
+
+async fn invitations(request: OrgRequest) -> Result<Json<Page<Invitation>>> {
+    let open = request.hide_foreign_org(request.operations().invitations().await)?.into_iter();
+    let items = open.map(|one| {
+        let ostler_store::Invitation { id, email, role, created_at, expires_at, .. } = one;
+        Invitation { id, email, role, created_at, expires_at }
+    });
+    Ok(Json(Page { items: items.collect(), next: None }))
 }
 
 async fn add(

@@ -2,10 +2,10 @@
 
 use axum::Json;
 use ostler_api::page::Page;
-use ostler_api::refund::{Refund, RefundVerdict, SettleRefundRequest, SettledRefund};
+use ostler_api::refund::{Refund, RefundState, RefundVerdict, SettleRefundRequest, SettledRefund};
 use ostler_domain::id::RecordId;
 use ostler_domain::org::permission::OrgPermission::{Operate, View};
-use ostler_domain::refund::RefundDecision;
+use ostler_domain::refund::{RefundDecision, RefundStatus};
 use ostler_domain::time::Timestamp;
 use ostler_runtime::operations::OrderRefund;
 use serde_json::json;
@@ -69,6 +69,11 @@ fn wire(stored: OrderRefund) -> Refund {
         agent: refund.agent,
         session: refund.session,
         status: refund.status.description().to_owned(),
+        state: match refund.status {
+            RefundStatus::Requested => RefundState::Requested,
+            RefundStatus::Made => RefundState::Paid,
+            RefundStatus::Refused => RefundState::Refused,
+        },
         note: refund.note,
     }
 }

@@ -9,6 +9,7 @@ use ostler_api::session::{
 use ostler_api::session_work::{ListedSession, SessionHolder};
 use ostler_domain::channel::Channel;
 use ostler_domain::human::escalation::Urgency;
+use ostler_api::transcript::Transcript;
 use ostler_domain::id::SessionId;
 use ostler_domain::message::MessagePart;
 use ostler_runtime::operations::{self, SessionQuery, Takeover};
@@ -19,7 +20,7 @@ use super::{OrgRequest, PathId};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
 use crate::route::{Route, get, post};
-use crate::wire;
+use crate::{transcript, wire};
 use ostler_domain::org::permission::OrgPermission::{Operate, View};
 use serde_json::json;
 
@@ -34,6 +35,13 @@ pub(crate) fn routes() -> Vec<Route> {
             "listSessionMessages",
             "List the messages of a session, newest first",
             messages,
+        ),
+        get(
+            View,
+            "/sessions/{session}/transcript",
+            "getSessionTranscript",
+            "Show a session as people read it, with calls, decisions and what people did",
+            show_transcript,
         ),
         post(
             Operate,
@@ -138,6 +146,12 @@ pub(crate) async fn messages(
     let found = found.map(|(seq, one)| SessionMessage { seq, message: wire::message(&one) });
     let next = |item: &SessionMessage| item.seq.to_string();
     Ok(Json(Page::from_items(found.collect(), limit, next)))
+}
+
+async fn show_transcript(request: OrgRequest, PathId(id): PathId) -> Result<Json<Transcript>> {
+    let id = request.session_id(&id).await?;
+    let found = transcript::load_with_rules(&request.operations(), id).await;
+    Ok(Json(request.hide_foreign_org(found)?))
 }
 
 pub(crate) async fn take_over(

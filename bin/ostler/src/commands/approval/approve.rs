@@ -2,11 +2,11 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use ostler_runtime::operations::{ApprovalTiming, CallTiming};
+use ostler_api::approval::{ApproveRequest, ApprovedCall, CallTiming};
 
 use super::{find_pending, print_decision};
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 
 #[derive(Debug, Args)]
 pub(crate) struct ApproveArgs {
@@ -24,17 +24,16 @@ pub(crate) struct ApproveArgs {
 }
 
 pub(super) async fn run(args: &ApproveArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let id = find_pending(&operator, &org, &args.approval).await?;
-    let operations = operator.org(&org);
-    let timing = operations.call_timing(id).await?;
     let arguments = args.with.as_deref().map(serde_json::from_str).transpose();
     let arguments: Option<serde_json::Value> = arguments.context("--with is not JSON")?;
-    let wanted = if args.now { ApprovalTiming::AtOnce } else { ApprovalTiming::WithAgent };
-    let approved = operations.approve_with(id, arguments.as_ref(), wanted).await?;
-    let (session, id, slug) = (approved.approval.session, approved.approval.id, &org.slug);
+    let org = open_org(&args.target).await?;
+    let id = find_pending(&org, &args.approval).await?.to_string();
+    let request = ApproveRequest { arguments, now: args.now };
+    let approved: ApprovedCall = org.post(&["approvals", &id, "approve"], &request).await?;
+    let (approval, slug) = (&approved.approval, &org.org.slug);
+    let session = approval.session;
     let or_now = format!("or now: ostler approval approve {id} --org {slug} --now");
-    let text = match timing {
+    let text = match approved.call {
         CallTiming::AfterTakeover | CallTiming::AfterResume if args.now => format!(
             "approved; the call is made now, and the agent says nothing, because the conversation is \
              with a person: ostler session show {session} --org {slug} shows its result",
@@ -57,5 +56,5 @@ pub(super) async fn run(args: &ApproveArgs) -> anyhow::Result<()> {
              back: ostler session resume {session}; {or_now}"
         ),
     };
-    print_decision(&approved, args.target.output.json, &text)
+    print_decision(approval, args.target.output.json, &text)
 }

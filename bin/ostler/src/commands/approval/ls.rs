@@ -1,33 +1,35 @@
 //! `ostler approval ls`.
 
+use ostler_api::approval::Approval;
+use ostler_api::workflow::WaitingWorkflowCall;
 use ostler_domain::gate::GateDecision;
 use ostler_runtime::delivery::notices::text::format_call;
-use ostler_runtime::operations::WorkflowCall;
-use ostler_server::wire;
-use ostler_store::DecisionState;
 use serde_json::to_value;
 
 use super::{LIST_LIMIT, call};
+use crate::api_client::{open_listed_orgs, orgs_name};
 use crate::commands::args::OrgsArgs;
-use crate::commands::operator::{open_orgs, orgs_name};
-use crate::commands::session::view::{AgentNames, format_time};
+use crate::commands::session::view::format_time;
 use crate::screen::{Cell, HEADER, NextCommand, WARNING, print_next, print_rows};
 
 pub(super) async fn run(args: &OrgsArgs) -> anyhow::Result<()> {
-    let (operator, orgs) = open_orgs(args).await?;
+    let orgs = open_listed_orgs(args).await?;
     let (mut pending, mut of_workflows) = (Vec::new(), Vec::new());
     for org in &orgs {
-        let names = AgentNames::load(&operator.store, org.id).await?;
-        let own = operator.org(org).approvals(DecisionState::Pending, None, LIST_LIMIT).await?;
-        pending.extend(own.into_iter().map(|stored| {
-            let agent = names.get(stored.approval.agent);
-            (org, agent, stored)
+        let own: Vec<Approval> = org.list(&["approvals"], &[], LIST_LIMIT).await?;
+        let calls: Vec<WaitingWorkflowCall> = org.get(&["workflow-calls"]).await?;
+        of_workflows.extend(calls.into_iter().map(|call| (&org.org, call)));
+        if own.is_empty() {
+            continue;
+        }
+        let names = org.agent_names().await?;
+        pending.extend(own.into_iter().map(|approval| {
+            let agent = names.get(approval.agent);
+            (&org.org, agent, approval)
         }));
-        let calls = operator.org(org).workflow_calls(LIST_LIMIT).await?;
-        of_workflows.extend(calls.into_iter().map(|call| (org, call)));
     }
     if args.output.json {
-        let conversations = pending.iter().map(|(_, _, stored)| to_value(wire::approval(stored)));
+        let conversations = pending.iter().map(|(_, _, approval)| to_value(approval));
         let workflows = of_workflows.iter().map(|(_, call)| to_value(call));
         let all = conversations.chain(workflows).collect::<Result<Vec<_>, _>>()?;
         return crate::commands::print_json(&all);
@@ -38,14 +40,13 @@ pub(super) async fn run(args: &OrgsArgs) -> anyhow::Result<()> {
     }
     let header = ["approval", "org", "call", "by", "why", "asked", "expires"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(pending.iter().map(|(org, agent, stored)| {
-        let approval = &stored.approval;
+    rows.extend(pending.iter().map(|(org, agent, approval)| {
         [
             Cell::id(&approval.id).with_style(WARNING),
             org.slug.as_str().into(),
-            call(stored).into(),
+            call(approval).into(),
             agent.as_str().into(),
-            GateDecision::Ask(approval.ask_reason.clone()).to_string().into(),
+            GateDecision::Ask(approval.why.clone()).to_string().into(),
             Cell::whole(format_time(approval.requested_at)),
             Cell::whole(format_time(approval.expires_at)),
         ]
@@ -62,11 +63,11 @@ pub(super) async fn run(args: &OrgsArgs) -> anyhow::Result<()> {
         ]
     }));
     print_rows(&rows);
-    let first = pending.first().map(|(org, _, stored)| {
-        format!("ostler approval approve {} --org {}", stored.approval.id, org.slug)
+    let first = pending.first().map(|(org, _, approval)| {
+        format!("ostler approval approve {} --org {}", approval.id, org.slug)
     });
     let of_workflow = of_workflows.first().map(|(org, waiting)| {
-        let WorkflowCall { workflow, task, .. } = waiting;
+        let WaitingWorkflowCall { workflow, task, .. } = waiting;
         format!("ostler workflow approve {workflow} {task} --org {}", org.slug)
     });
     print_next(first.into_iter().chain(of_workflow).map(|command| NextCommand::new(command, "")));

@@ -5,21 +5,16 @@ mod ls;
 mod reject;
 mod show;
 
-use anyhow::bail;
 use clap::Subcommand;
+use ostler_api::approval::Approval;
 use ostler_domain::id::ApprovalId;
-use ostler_domain::org::Org;
-use ostler_server::wire;
-use ostler_store::{DecisionState, StoredApproval};
-
-use super::args::{OrgsArgs, match_id};
-use super::operator::Operator;
 use ostler_runtime::delivery::notices::text::format_call;
 
-use crate::refused_command::NotHere;
+use super::args::{OrgsArgs, match_id};
+use crate::api_client::{OrgApi, not_here};
 
 /// The most approvals that are listed.
-const LIST_LIMIT: u32 = 100;
+const LIST_LIMIT: usize = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApprovalCommand {
@@ -61,39 +56,37 @@ pub(crate) async fn run(command: &ApprovalCommand) -> anyhow::Result<()> {
 }
 
 /// Prints a decided approval.
-fn print_decision(decided: &StoredApproval, json: bool, text: &str) -> anyhow::Result<()> {
+fn print_decision(decided: &Approval, json: bool, text: &str) -> anyhow::Result<()> {
     if json {
-        return super::print_json(&wire::approval(decided));
+        return super::print_json(decided);
     }
-    anstream::println!("{} {}  {text}", decided.approval.id, call(decided));
+    anstream::println!("{} {}  {text}", decided.id, call(decided));
     Ok(())
 }
 
 /// Formats the call that an approval is about.
-fn call(stored: &StoredApproval) -> String {
-    format_call(stored.approval.tool.as_str(), &stored.payload)
+fn call(approval: &Approval) -> String {
+    format_call(approval.tool.as_str(), &approval.arguments.to_string())
 }
 
 /// Finds a pending approval by its id or the end of it; the error lists what is
 /// pending.
-async fn find_pending(operator: &Operator, org: &Org, text: &str) -> anyhow::Result<ApprovalId> {
-    let pending = operator.org(org).approvals(DecisionState::Pending, None, LIST_LIMIT).await?;
-    let known: Vec<ApprovalId> = pending.iter().map(|stored| stored.approval.id).collect();
+async fn find_pending(org: &OrgApi, text: &str) -> anyhow::Result<ApprovalId> {
+    let pending: Vec<Approval> = org.list(&["approvals"], &[], LIST_LIMIT).await?;
+    let known: Vec<ApprovalId> = pending.iter().map(|approval| approval.id).collect();
     if let Some(id) = match_id(text, &known)? {
-        return Ok(id);
+        // One that is decided already is no pending one; the operation says so.
+        let is_there = known.contains(&id)
+            || org.get::<Approval>(&["approvals", &id.to_string()]).await.is_ok();
+        if is_there {
+            return Ok(id);
+        }
     }
-    // One that is decided already; the operation says so.
-    if let Ok(id) = text.parse()
-        && operator.org(org).approval(id).await.is_ok()
-    {
-        return Ok(id);
-    }
+    let name = &org.org.name;
     if pending.is_empty() {
-        bail!(NotHere(format!("no approval {text} in {}; none is pending there", org.name)));
+        return Err(not_here(format!("no approval {text} in {name}; none is pending there")));
     }
-    let each: Vec<String> = pending
-        .iter()
-        .map(|stored| format!("\n  {}  {}", stored.approval.id, call(stored)))
-        .collect();
-    bail!(NotHere(format!("no approval {text} in {}; pending here:{}", org.name, each.concat())))
+    let each: Vec<String> =
+        pending.iter().map(|approval| format!("\n  {}  {}", approval.id, call(approval))).collect();
+    Err(not_here(format!("no approval {text} in {name}; pending here:{}", each.concat())))
 }

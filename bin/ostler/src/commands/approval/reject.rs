@@ -1,10 +1,11 @@
 //! `ostler approval reject`.
 
 use clap::Args;
+use ostler_api::approval::{Approval, RejectRequest};
 
 use super::{find_pending, print_decision};
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 
 #[derive(Debug, Args)]
 pub(crate) struct RejectArgs {
@@ -19,8 +20,9 @@ pub(crate) struct RejectArgs {
 }
 
 pub(super) async fn run(args: &RejectArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let id = find_pending(&operator, &org, &args.approval).await?;
-    let rejected = operator.org(&org).reject(id, &args.reason).await?;
+    let org = open_org(&args.target).await?;
+    let id = find_pending(&org, &args.approval).await?.to_string();
+    let request = RejectRequest { reason: args.reason.clone() };
+    let rejected: Approval = org.post(&["approvals", &id, "reject"], &request).await?;
     print_decision(&rejected, args.target.output.json, "rejected; the agent tells the customer")
 }

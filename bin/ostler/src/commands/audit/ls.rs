@@ -6,15 +6,14 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use ostler_domain::org::Org;
+use ostler_api::audit::{AuditEntry, AuditedChange};
+use ostler_api::org::OrgSummary;
+use ostler_api::problem::{Problem, ProblemCode};
 use ostler_domain::time::Timestamp;
-use ostler_runtime::operations::{AuditedField, NamedAuditEntry};
-use ostler_store::AuditFilter;
 use serde_json::{Value, json};
 
+use crate::api_client::open_orgs;
 use crate::commands::args::{InstallationArgs, OutputArgs};
-use crate::commands::operator::Operator;
-use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
 use crate::config::keys;
 use crate::screen::{Cell, DIM, HEADER, format_rows, shorten, terminal_width};
@@ -49,25 +48,31 @@ pub(crate) struct AuditLsArgs {
 }
 
 pub(super) async fn run(args: &AuditLsArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let orgs = match &args.org {
-        Some(name) => vec![crate::commands::find_org(&operator.store, name).await?],
-        None => operator.store.orgs().await?,
-    };
-    let mut found: Vec<(&Org, NamedAuditEntry)> = Vec::new();
+    let orgs = open_orgs(&args.installation, args.org.as_deref().unwrap_or_default()).await?;
+    let times = [args.since, args.until].map(|at| at.map(|at| at.as_millis().to_string()));
+    let names = ["actor", "action", "object", "since", "until"];
+    let values = [&args.actor, &args.action, &args.object, &times[0], &times[1]];
+    let given = names.into_iter().zip(values);
+    let query: Vec<(&str, &str)> =
+        given.filter_map(|(name, value)| Some((name, value.as_deref()?))).collect();
+    let mut found: Vec<(&OrgSummary, AuditEntry)> = Vec::new();
     let mut actor_is_known = false;
     for org in &orgs {
-        let Some(filter) = filter(&operator, org, args).await? else { continue };
-        actor_is_known = true;
-        let entries = operator.org(org).audit(&filter, None, args.limit).await?;
-        found.extend(entries.into_iter().map(|entry| (org, entry)));
+        match org.list(&["audit"], &query, args.limit as usize).await {
+            Ok(entries) => {
+                actor_is_known = true;
+                found.extend(entries.into_iter().map(|entry| (&org.org, entry)));
+            }
+            Err(error) if is_unknown_actor(&error) => {}
+            Err(error) => return Err(error),
+        }
     }
     if let (Some(actor), false) = (&args.actor, actor_is_known) {
         bail!(
             "no actor `{actor}`; use terminal, system, an e-mail address, or the name of a key or agent"
         );
     }
-    found.sort_by_key(|(_, one)| Reverse((one.entry.at, one.entry.entry.id)));
+    found.sort_by_key(|(_, one)| Reverse((one.at, one.id)));
     found.truncate(args.limit as usize);
     if args.output.json {
         let all: Vec<Value> = found.iter().map(|(org, one)| entry_json(org, one)).collect();
@@ -81,53 +86,33 @@ pub(super) async fn run(args: &AuditLsArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the filter for an org, or `None` if the actor does not exist there.
-async fn filter(
-    operator: &Operator,
-    org: &Org,
-    args: &AuditLsArgs,
-) -> anyhow::Result<Option<AuditFilter>> {
-    let operations = operator.org(org);
-    let mut filter = AuditFilter {
-        action: args.action.clone(),
-        since: args.since,
-        until: args.until,
-        ..AuditFilter::default()
-    };
-    if let Some(actor) = &args.actor {
-        filter.actor = operations.find_audit_actor(actor).await?;
-        if filter.actor.is_none() {
-            return Ok(None);
-        }
-    }
-    if let Some(object) = &args.object {
-        filter.subject = Some(operations.find_audit_object(object).await?);
-    }
-    Ok(Some(filter))
+/// Returns whether an org has no actor of the name that was given.
+fn is_unknown_actor(error: &anyhow::Error) -> bool {
+    let problem = error.downcast_ref::<Problem>();
+    problem.is_some_and(|problem| {
+        problem.code == ProblemCode::Invalid && problem.detail.starts_with("no actor")
+    })
 }
 
-fn entry_json(org: &Org, one: &NamedAuditEntry) -> Value {
-    let entry = &one.entry.entry;
-    let data: Value = serde_json::from_str(&entry.data).unwrap_or_default();
-    json!({"id": entry.id, "at": rfc3339(one.entry.at), "org": org.slug, "org_id": org.id,
-        "actor": entry.actor, "actor_name": one.actor, "action": entry.action,
-        "object": entry.subject, "object_name": one.object, "before": data["before"],
-        "after": data["after"], "data": data})
+fn entry_json(org: &OrgSummary, one: &AuditEntry) -> Value {
+    json!({"id": one.id, "at": one.at, "org": org.slug, "org_id": org.id,
+        "actor": one.actor_id, "actor_name": one.actor, "action": one.action,
+        "object": one.subject, "object_name": one.object, "before": one.data["before"],
+        "after": one.data["after"], "data": one.data})
 }
 
 /// Prints one line for each entry and one for each changed field below it.
-fn print(found: &[(&Org, NamedAuditEntry)], with_org: bool) {
+fn print(found: &[(&OrgSummary, AuditEntry)], with_org: bool) {
     let header = ["time", "actor", "action", "object"].map(|text| Cell::styled(text, HEADER));
     let mut rows = vec![header];
     let mut details: Vec<Vec<String>> = vec![Vec::new()];
     for (org, one) in found {
-        let entry = &one.entry.entry;
         let object =
             if with_org { format!("{}: {}", org.slug, one.object) } else { one.object.clone() };
         rows.push([
-            Cell::whole(format_time(one.entry.at)),
+            Cell::whole(format_time(one.at)),
             one.actor.as_str().into(),
-            entry.action.as_str().into(),
+            one.action.as_str().into(),
             object.into(),
         ]);
         details.push(one.changes.iter().map(change_text).collect());
@@ -144,8 +129,8 @@ fn print(found: &[(&Org, NamedAuditEntry)], with_org: bool) {
 }
 
 /// Formats a change as `field: old → new`.
-fn change_text(change: &AuditedField) -> String {
-    let AuditedField { field, before, after } = change;
+fn change_text(change: &AuditedChange) -> String {
+    let AuditedChange { field, before, after } = change;
     match (before, after) {
         (before, after) if before == after => format!("{field}: {}", value_text(after)),
         (Value::Null, after) => format!("{field}: {}", value_text(after)),
@@ -188,7 +173,7 @@ fn parse_time(text: &str) -> Result<Timestamp, String> {
 #[cfg(test)]
 mod tests {
     use super::{Timestamp, change_text, parse_time};
-    use ostler_runtime::operations::AuditedField;
+    use ostler_api::audit::AuditedChange;
     use serde_json::{Value, json};
 
     #[test]
@@ -200,7 +185,7 @@ mod tests {
             (json!(true), json!(true), "role: true"),
         ];
         for (before, after, expected) in table {
-            let change = AuditedField { field: "role".into(), before, after };
+            let change = AuditedChange { field: "role".into(), before, after };
             assert_eq!(change_text(&change), expected);
         }
     }

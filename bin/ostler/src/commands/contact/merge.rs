@@ -1,11 +1,12 @@
 //! `ostler contact merge`.
 
 use clap::Args;
+use ostler_api::contact::{ContactDetail, MergeRequest, MergedContact};
 use serde_json::json;
 
-use super::find_contact;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{open_org, print_result};
+use crate::commands::operator::print_result;
 
 #[derive(Debug, Args)]
 pub(crate) struct ContactMergeArgs {
@@ -20,17 +21,18 @@ pub(crate) struct ContactMergeArgs {
 }
 
 pub(super) async fn run(args: &ContactMergeArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let operations = operator.org(&org);
-    let kept = find_contact(&operations, &args.kept).await?;
-    let other = find_contact(&operations, &args.other).await?;
-    let (merged, counts) = operations.merge_contacts(&kept, &other).await?;
-    let json = json!({"id": merged.id, "name": merged.name, "merged": other.contact.id,
+    let org = open_org(&args.target).await?;
+    let other: ContactDetail = org.get(&["contacts", &args.other]).await?;
+    let other = other.contact.contact;
+    let request = MergeRequest { other: other.id.to_string() };
+    let made: MergedContact = org.post(&["contacts", &args.kept, "merge"], &request).await?;
+    let (merged, counts) = (&made.contact, &made);
+    let json = json!({"id": merged.id, "name": merged.name, "merged": other.id,
         "identifiers": counts.identifiers, "conversations": counts.conversations,
         "records": counts.records});
     let text = format!(
         "{} is now part of {} ({}): moved {} identifiers, {} conversations, {} records",
-        other.contact.name,
+        other.name,
         merged.name,
         merged.id,
         counts.identifiers,

@@ -3,13 +3,13 @@
 use std::num::NonZeroU64;
 
 use clap::Args;
+use ostler_api::credit::GrantRequest;
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
-use ostler_store::NewGrant;
 
 use super::show;
+use crate::api_client::{Nothing, open_org};
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 
 #[derive(Debug, Args)]
 pub(crate) struct GrantArgs {
@@ -24,14 +24,14 @@ pub(crate) struct GrantArgs {
 }
 
 pub(super) async fn run(args: &GrantArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let grant = NewGrant {
+    let org = open_org(&args.target).await?;
+    let grant = GrantRequest {
         reference: args.reference.clone(),
         pool: PoolKind::Purchased,
         amount: Credits::new(args.amount.get()),
     };
-    operator.org(&org).grant_credits(grant).await?;
-    show::run(&args.target).await
+    org.post::<Nothing>(&["credits", "grants"], &grant).await?;
+    show::print(&org, &args.target.output).await
 }
 
 fn parse_credits(text: &str) -> Result<NonZeroU64, String> {

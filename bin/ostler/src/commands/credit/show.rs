@@ -1,29 +1,35 @@
 //! `ostler credit show`.
 
+use ostler_api::credit::CreditAccount;
 use ostler_domain::money::pools::PoolKind;
-use ostler_server::wire;
 use serde_json::json;
 
-use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
+use crate::api_client::{OrgApi, open_org};
+use crate::commands::args::{OrgArgs, OutputArgs};
 use crate::screen::{Cell, HEADER, count, print_rows, thousands};
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(args).await?;
-    let account = operator.org(&org).credits().await?;
+    print(&open_org(args).await?, &args.output).await
+}
+
+/// Prints the account of an org.
+pub(super) async fn print(org: &OrgApi, output: &OutputArgs) -> anyhow::Result<()> {
+    let account: CreditAccount = org.get(&["credits"]).await?;
     let pools = [PoolKind::Daily, PoolKind::Monthly, PoolKind::Purchased];
-    if args.output.json {
-        let mut json = json!(wire::account(&account));
-        json["org"] = org.slug.as_str().into();
+    if output.json {
+        let mut json = json!(account);
+        json["org"] = org.org.slug.as_str().into();
         return crate::commands::print_json(&json);
     }
     let available = account
-        .available()
+        .available
         .map_or_else(|| "unlimited credits".to_owned(), |left| count(left.get(), "credit"));
-    anstream::println!("{HEADER}{}{HEADER:#}  {available}", org.name);
+    anstream::println!("{HEADER}{}{HEADER:#}  {available}", org.org.name);
     let rows = pools.map(|kind| {
         let name = format!("  {kind:?}").to_lowercase();
-        [Cell::from(name), thousands(account.pool(kind).available.get()).into()]
+        let pool = account.pools.iter().find(|pool| pool.pool == kind);
+        let available = pool.map_or(0, |pool| pool.available.get());
+        [Cell::from(name), thousands(available).into()]
     });
     print_rows(&rows);
     Ok(())

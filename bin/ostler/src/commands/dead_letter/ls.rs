@@ -1,21 +1,20 @@
 //! `ostler dead-letter ls`.
 
-use ostler_server::wire;
-use ostler_store::DeadLetterKind;
+use ostler_api::dead_letter::{DeadLetter, DeadLetterFault};
 
-use super::{LIST_LIMIT, format_id};
+use super::LIST_LIMIT;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::commands::session::view::format_time;
 use crate::screen::{Cell, DIM, HEADER, NextCommand, print_next, print_paragraph, print_rows};
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(args).await?;
-    let dead_letters = operator.org(&org).dead_letters(None, LIST_LIMIT).await?;
+    let org = open_org(args).await?;
+    let dead_letters: Vec<DeadLetter> = org.list(&["dead-letters"], &[], LIST_LIMIT).await?;
     if args.output.json {
-        let all: Vec<_> = dead_letters.iter().map(wire::dead_letter).collect();
-        return crate::commands::print_json(&all);
+        return crate::commands::print_json(&dead_letters);
     }
+    let org = org.org;
     if dead_letters.is_empty() {
         anstream::println!("no dead letters in {}", org.name);
         return Ok(());
@@ -24,15 +23,15 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(dead_letters.iter().map(|dead_letter| {
         [
-            Cell::id(&format_id(dead_letter.id)),
-            fault(dead_letter.kind).into(),
+            Cell::id(&dead_letter.id),
+            fault(dead_letter.fault).into(),
             dead_letter.attempts.to_string().into(),
-            Cell::whole(format_time(dead_letter.failed_at)),
+            Cell::whole(format_time(dead_letter.at)),
             dead_letter.reason.as_str().into(),
         ]
     }));
     print_rows(&rows);
-    let (first, slug) = (format_id(dead_letters[0].id), &org.slug);
+    let (first, slug) = (&dead_letters[0].id, &org.slug);
     print_next([
         NextCommand::new(format!("ostler dead-letter replay {first} --org {slug}"), ""),
         NextCommand::new(
@@ -40,7 +39,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
             "",
         ),
     ]);
-    if dead_letters.iter().any(|dead_letter| dead_letter.kind == DeadLetterKind::Unknown) {
+    if dead_letters.iter().any(|dead_letter| dead_letter.fault == DeadLetterFault::OutcomeUnknown) {
         let note =
             "messages whose outcome is unknown may have arrived; a replay can deliver them twice";
         print_paragraph(note, DIM);
@@ -48,9 +47,9 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-const fn fault(kind: DeadLetterKind) -> &'static str {
+const fn fault(kind: DeadLetterFault) -> &'static str {
     match kind {
-        DeadLetterKind::Dead => "failed",
-        DeadLetterKind::Unknown => "outcome unknown",
+        DeadLetterFault::Dead => "failed",
+        DeadLetterFault::OutcomeUnknown => "outcome unknown",
     }
 }

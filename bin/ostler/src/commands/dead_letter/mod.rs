@@ -6,15 +6,14 @@ mod replay;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use ostler_api::dead_letter::DeadLetter;
 use ostler_domain::id::{InboxId, OutboxId};
-use ostler_domain::org::Org;
-use ostler_store::DeadLetterId;
 
 use super::args::{OrgArgs, match_id};
-use super::operator::Operator;
+use crate::api_client::OrgApi;
 
 /// The most dead letters that are listed.
-const LIST_LIMIT: u32 = 100;
+const LIST_LIMIT: usize = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DeadLetterCommand {
@@ -55,30 +54,18 @@ pub(crate) async fn run(command: &DeadLetterCommand) -> anyhow::Result<()> {
 }
 
 /// Finds a message in the inbox or the outbox by its id or the end of it.
-async fn find(operator: &Operator, org: &Org, text: &str) -> anyhow::Result<DeadLetterId> {
-    let (mut inbox, mut outbox) = (Vec::new(), Vec::new());
-    for dead_letter in operator.org(org).dead_letters(None, LIST_LIMIT).await? {
-        match dead_letter.id {
-            DeadLetterId::Inbox(id) => inbox.push(id),
-            DeadLetterId::Outbox(id) => outbox.push(id),
-        }
+async fn find(org: &OrgApi, text: &str) -> anyhow::Result<String> {
+    let (mut inbox, mut outbox): (Vec<InboxId>, Vec<OutboxId>) = (Vec::new(), Vec::new());
+    for letter in org.list::<DeadLetter>(&["dead-letters"], &[], LIST_LIMIT).await? {
+        inbox.extend(letter.id.parse::<InboxId>());
+        outbox.extend(letter.id.parse::<OutboxId>());
     }
     if let Some(id) = match_id::<InboxId>(text, &inbox)? {
-        return Ok(DeadLetterId::Inbox(id));
+        return Ok(id.to_string());
     }
     let id: Option<OutboxId> = match_id(text, &outbox)?;
-    id.map(DeadLetterId::Outbox).with_context(|| {
-        format!(
-            "{} has no dead letter {text}; see `ostler dead-letter ls --org {}`",
-            org.name, org.slug
-        )
+    id.map(|id| id.to_string()).with_context(|| {
+        let (name, slug) = (&org.org.name, &org.org.slug);
+        format!("{name} has no dead letter {text}; see `ostler dead-letter ls --org {slug}`")
     })
-}
-
-/// Formats the id of a message in the inbox or the outbox.
-fn format_id(id: DeadLetterId) -> String {
-    match id {
-        DeadLetterId::Inbox(id) => id.to_string(),
-        DeadLetterId::Outbox(id) => id.to_string(),
-    }
 }

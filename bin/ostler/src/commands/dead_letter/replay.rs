@@ -2,13 +2,14 @@
 
 use serde_json::json;
 
-use super::{DeadLetterArgs, find, format_id};
-use crate::commands::operator::{open_org, print_result};
+use super::{DeadLetterArgs, find};
+use crate::api_client::{Nothing, open_org};
+use crate::commands::operator::print_result;
 
 pub(super) async fn run(args: &DeadLetterArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let id = find(&operator, &org, &args.message).await?;
-    operator.org(&org).replay_dead_letter(id).await?;
-    let done = json!({"id": format_id(id), "done": "replayed"});
+    let org = open_org(&args.target).await?;
+    let id = find(&org, &args.message).await?;
+    org.post::<Nothing>(&["dead-letters", &id, "replay"], &()).await?;
+    let done = json!({"id": id, "done": "replayed"});
     print_result(&args.target.output, &done, &format!("{} will be tried again", args.message))
 }

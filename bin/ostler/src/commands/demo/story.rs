@@ -100,7 +100,7 @@ async fn resolve(
         anyhow::Ok(())
     };
     tokio::time::timeout(TIMEOUT, answered).await.context("the agent did not hear of it")??;
-    let view = newest_session(&app.store, told).await?.context("the conversation is gone")?;
+    let view = newest_session(app, told).await?.context("the conversation is gone")?;
     if let Some(run) = view.runs.last() {
         print_lines(view.lines_of(run.id), 2, CallDetail::Brief);
     }
@@ -109,7 +109,7 @@ async fn resolve(
 
 /// Returns the runs of a conversation so far.
 async fn runs(app: &App, key: &ConversationKey) -> anyhow::Result<Vec<RunId>> {
-    let view = newest_session(&app.store, key).await?;
+    let view = newest_session(app, key).await?;
     Ok(view.map(|view| view.runs.iter().map(|run| run.id).collect()).unwrap_or_default())
 }
 

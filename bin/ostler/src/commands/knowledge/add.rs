@@ -7,11 +7,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use ostler_api::knowledge::{AddedDocument, NewDocument};
 use ostler_domain::knowledge::DocumentError;
 use serde_json::json;
 
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::pdf;
 use crate::screen::thousands;
 /// The most bytes read of a text file; a valid document is shorter.
@@ -39,13 +40,14 @@ pub(super) async fn run(args: &KnowledgeAddArgs) -> anyhow::Result<()> {
     let stem = args.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let title = args.title.clone().or_else(|| heading.map(|line| line.trim().to_owned()));
     let title = title.or(stem).unwrap_or_else(|| "untitled".into());
-    let (operator, org) = open_org(&args.target).await?;
-    let tags: Vec<&str> = args.tags.iter().map(String::as_str).collect();
-    let id = operator.org(&org).add_document(&title, &text, &tags).await?;
+    let org = open_org(&args.target).await?;
+    let size = text.len() as u64;
+    let document = NewDocument { title: title.clone(), body: text, tags: args.tags.clone() };
+    let AddedDocument { id } = org.post(&["knowledge"], &document).await?;
     if args.target.output.json {
         return crate::commands::print_json(&json!({"id": id, "title": title}));
     }
-    anstream::println!("{id}  {title}  {} bytes", thousands(text.len() as u64));
+    anstream::println!("{id}  {title}  {} bytes", thousands(size));
     Ok(())
 }
 

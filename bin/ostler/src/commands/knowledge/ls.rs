@@ -1,19 +1,18 @@
 //! `ostler knowledge ls`.
 
-use ostler_server::wire;
+use ostler_api::knowledge::Document;
 
 use super::LIST_LIMIT;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::commands::session::view::format_time;
 use crate::screen::{Cell, HEADER, print_rows, thousands};
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(args).await?;
-    let documents = operator.org(&org).documents(&Default::default(), None, LIST_LIMIT).await?;
+    let org = open_org(args).await?;
+    let documents: Vec<Document> = org.list(&["knowledge"], &[], LIST_LIMIT).await?;
     if args.output.json {
-        let all: Vec<_> = documents.into_iter().map(wire::document).collect();
-        return crate::commands::print_json(&all);
+        return crate::commands::print_json(&documents);
     }
     let header = ["document", "title", "tags", "bytes", "changed"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];

@@ -9,7 +9,7 @@ use clap::Subcommand;
 use super::args::OrgArgs;
 
 /// The most documents that are listed.
-const LIST_LIMIT: u32 = 200;
+const LIST_LIMIT: usize = 200;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KnowledgeCommand {

@@ -2,13 +2,14 @@
 
 use anyhow::Context as _;
 use clap::Args;
+use ostler_api::knowledge::Document;
 use ostler_domain::id::DocumentId;
-use ostler_domain::org::Org;
 use serde_json::json;
 
 use super::LIST_LIMIT;
+use crate::api_client::{Nothing, OrgApi, open_org};
 use crate::commands::args::{OrgArgs, match_id};
-use crate::commands::operator::{Operator, open_org, print_result};
+use crate::commands::operator::print_result;
 
 #[derive(Debug, Args)]
 pub(crate) struct KnowledgeRmArgs {
@@ -20,16 +21,16 @@ pub(crate) struct KnowledgeRmArgs {
 }
 
 pub(super) async fn run(args: &KnowledgeRmArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let id = find(&operator, &org, &args.document).await?;
-    operator.org(&org).remove_document(id).await?;
+    let org = open_org(&args.target).await?;
+    let id = find(&org, &args.document).await?;
+    org.delete::<Nothing>(&["knowledge", &id.to_string()]).await?;
     let done = json!({"id": id, "done": "removed"});
     print_result(&args.target.output, &done, &format!("{id} is removed"))
 }
 
 /// Finds a document by its title, its id or the end of its id.
-async fn find(operator: &Operator, org: &Org, name: &str) -> anyhow::Result<DocumentId> {
-    let documents = operator.org(org).documents(&Default::default(), None, LIST_LIMIT).await?;
+async fn find(org: &OrgApi, name: &str) -> anyhow::Result<DocumentId> {
+    let documents: Vec<Document> = org.list(&["knowledge"], &[], LIST_LIMIT).await?;
     let mut named = documents.iter().filter(|document| document.title == name);
     if let (Some(document), None) = (named.next(), named.next()) {
         return Ok(document.id);
@@ -38,7 +39,7 @@ async fn find(operator: &Operator, org: &Org, name: &str) -> anyhow::Result<Docu
     match_id(name, &known)?.with_context(|| {
         format!(
             "{} has no document `{name}`; see `ostler knowledge ls --org {}`",
-            org.name, org.slug
+            org.org.name, org.org.slug
         )
     })
 }

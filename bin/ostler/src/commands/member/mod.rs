@@ -8,6 +8,7 @@ mod remove;
 mod set;
 
 use clap::Subcommand;
+use ostler_api::org;
 use ostler_store::Member;
 use serde_json::{Value, json};
 
@@ -65,4 +66,10 @@ pub(crate) async fn run(command: &MemberCommand) -> anyhow::Result<()> {
 fn member_json(member: &Member) -> Value {
     let Member { user, role } = member;
     json!({"state": "member", "id": user.id, "email": user.email, "name": user.name, "role": role})
+}
+
+/// Returns a member of the HTTP API as JSON.
+fn wire_member_json(member: &org::Member) -> Value {
+    let org::Member { user, name, email, role } = member;
+    json!({"state": "member", "id": user, "email": email, "name": name, "role": role})
 }

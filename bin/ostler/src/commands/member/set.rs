@@ -1,11 +1,13 @@
 //! `ostler member set`.
 
 use clap::Args;
+use ostler_api::org::{Member, RoleChange};
 use ostler_domain::org::role::Role;
 
-use super::member_json;
+use super::wire_member_json;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{open_org, print_result};
+use crate::commands::operator::print_result;
 
 #[derive(Debug, Args)]
 pub(crate) struct MemberSetArgs {
@@ -20,8 +22,9 @@ pub(crate) struct MemberSetArgs {
 }
 
 pub(super) async fn run(args: &MemberSetArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let member = operator.org(&org).set_role(&args.member, args.role).await?;
-    let text = format!("{} is {} of {}", member.user.email, member.role, org.name);
-    print_result(&args.target.output, &member_json(&member), &text)
+    let org = open_org(&args.target).await?;
+    let change = RoleChange { role: args.role };
+    let member: Member = org.patch(&["members", &args.member], &change).await?;
+    let text = format!("{} is {} of {}", member.email, member.role, org.org.name);
+    print_result(&args.target.output, &wire_member_json(&member), &text)
 }

@@ -1,12 +1,14 @@
 //! `ostler notice ack`.
 
 use clap::Args;
+use ostler_api::notice::Notice;
 use ostler_domain::id::NoticeId;
 use serde_json::json;
 
 use super::{LIST_LIMIT, find};
+use crate::api_client::{Nothing, open_org};
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{open_org, print_result};
+use crate::commands::operator::print_result;
 
 #[derive(Debug, Args)]
 pub(crate) struct NoticeAckArgs {
@@ -21,20 +23,19 @@ pub(crate) struct NoticeAckArgs {
 }
 
 pub(super) async fn run(args: &NoticeAckArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let operations = operator.org(&org);
+    let org = open_org(&args.target).await?;
     let ids: Vec<NoticeId> = if args.all {
-        let unread = operations.unread_notices(None, LIST_LIMIT).await?;
-        unread.iter().map(|stored| stored.notice.id).collect()
+        let unread: Vec<Notice> = org.list(&["notices"], &[], LIST_LIMIT).await?;
+        unread.iter().map(|notice| notice.id).collect()
     } else {
         let mut ids = Vec::new();
         for name in &args.notices {
-            ids.push(find(&operations, name).await?);
+            ids.push(find(&org, name).await?);
         }
         ids
     };
     for id in &ids {
-        operations.acknowledge_notice(*id).await?;
+        org.post::<Nothing>(&["notices", &id.to_string(), "read"], &()).await?;
     }
     let text = match ids.len() {
         1 => "1 notice acknowledged".to_owned(),

@@ -9,16 +9,15 @@ mod show;
 
 use anyhow::Context as _;
 use clap::Subcommand;
+use ostler_api::notice::Notice;
 use ostler_domain::audit::AuditActor;
-use ostler_domain::id::{NoticeId, OrgId};
-use ostler_runtime::delivery::notices::text::AgentNames;
-use ostler_runtime::operations::OrgOperations;
-use ostler_store::Store;
+use ostler_domain::id::NoticeId;
 
 use super::args::match_id;
+use crate::api_client::OrgApi;
 
 /// The most notices that are listed, or acknowledged by `--all`.
-const LIST_LIMIT: u32 = 100;
+const LIST_LIMIT: usize = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum NoticeCommand {
@@ -68,16 +67,10 @@ pub(crate) async fn run(command: &NoticeCommand) -> anyhow::Result<()> {
     }
 }
 
-/// Returns the names of an org's agents.
-async fn agent_names(store: &Store, org: OrgId) -> anyhow::Result<AgentNames> {
-    let agents = store.org(org).agents().await?;
-    Ok(agents.into_iter().map(|agent| (agent.id, agent.display_name)).collect())
-}
-
 /// Returns the notice that a text names: an id, or the end of one that is listed.
-async fn find(operations: &OrgOperations<'_>, name: &str) -> anyhow::Result<NoticeId> {
-    let listed = operations.notices(LIST_LIMIT).await?;
-    let known: Vec<NoticeId> = listed.iter().map(|stored| stored.notice.id).collect();
+async fn find(org: &OrgApi, name: &str) -> anyhow::Result<NoticeId> {
+    let listed: Vec<Notice> = org.list(&["notices"], &[("all", "true")], LIST_LIMIT).await?;
+    let known: Vec<NoticeId> = listed.iter().map(|notice| notice.id).collect();
     match_id(name, &known)?
         .with_context(|| format!("no notice `{name}`; `ostler notice ls --all` lists them"))
 }

@@ -1,13 +1,12 @@
 //! `ostler org ls`.
 
 use clap::Args;
-use ostler_domain::org::Org;
+use ostler_api::org::OrgSummary;
 use serde_json::{Value, json};
 
+use crate::api_client::ApiClient;
 use crate::commands::args::{InstallationArgs, OutputArgs};
-use crate::commands::operator::Operator;
 use crate::screen::{Cell, DIM, HEADER, print_rows};
-use crate::world::place_name;
 
 #[derive(Debug, Args)]
 pub(crate) struct OrgLsArgs {
@@ -21,13 +20,12 @@ pub(crate) struct OrgLsArgs {
 }
 
 pub(super) async fn run(args: &OrgLsArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let all = operator.store.orgs().await?;
-    let parent = |org: &Org| {
-        let parent = org.parent()?;
+    let all = ApiClient::open(&args.installation).await?.orgs().await?;
+    let parent = |org: &OrgSummary| {
+        let parent = org.parent?;
         all.iter().find(|one| one.id == parent).map(|one| one.slug.clone())
     };
-    let listed: Vec<&Org> = all.iter().filter(|org| args.all || !org.archived).collect();
+    let listed: Vec<&OrgSummary> = all.iter().filter(|org| args.all || !org.archived).collect();
     if args.output.json {
         let orgs: Vec<Value> = listed
             .iter()
@@ -59,4 +57,12 @@ pub(super) async fn run(args: &OrgLsArgs) -> anyhow::Result<()> {
     }));
     print_rows(&rows);
     Ok(())
+}
+
+const fn place_name(org: &OrgSummary) -> &'static str {
+    match (org.platform, org.parent) {
+        (true, _) => "platform",
+        (false, None) => "agency",
+        (false, Some(_)) => "client",
+    }
 }

@@ -1,15 +1,14 @@
 //! `ostler refund paid` and `ostler refund refuse`.
 
-use anyhow::bail;
 use clap::Args;
+use ostler_api::refund::{Refund, RefundVerdict, SettleRefundRequest, SettledRefund};
 use ostler_domain::id::RecordId;
-use ostler_domain::refund::RefundDecision;
 use serde_json::json;
 
-use super::refund_json;
+use super::{LIST_LIMIT, amount, wire_refund_json};
+use crate::api_client::{not_here, open_org};
 use crate::commands::args::{OrgArgs, match_id, parse_text};
-use crate::commands::operator::{open_org, print_result};
-use crate::refused_command::NotHere;
+use crate::commands::operator::print_result;
 
 #[derive(Debug, Args)]
 pub(crate) struct RefundPaidArgs {
@@ -36,43 +35,43 @@ pub(crate) struct RefundRefuseArgs {
 }
 
 pub(super) async fn paid(args: &RefundPaidArgs) -> anyhow::Result<()> {
-    settle(&args.target, &args.refund, RefundDecision::Paid, args.note.as_deref()).await
+    settle(&args.target, &args.refund, RefundVerdict::Paid, args.note.as_deref()).await
 }
 
 pub(super) async fn refuse(args: &RefundRefuseArgs) -> anyhow::Result<()> {
-    settle(&args.target, &args.refund, RefundDecision::Refused, Some(&args.reason)).await
+    settle(&args.target, &args.refund, RefundVerdict::Refused, Some(&args.reason)).await
 }
 
 async fn settle(
     target: &OrgArgs,
     name: &str,
-    decision: RefundDecision,
+    decision: RefundVerdict,
     note: Option<&str>,
 ) -> anyhow::Result<()> {
-    let (operator, org) = open_org(target).await?;
-    let operations = operator.org(&org);
-    let refunds = operations.refunds().await?;
-    let known: Vec<RecordId> = refunds.iter().map(|one| one.refund.id).collect();
-    let id = match_id(name, &known)?;
-    let Some(found) = refunds.iter().find(|one| Some(one.refund.id) == id) else {
-        bail!(NotHere(format!(
-            "no refund {name} in {}; see `ostler refund ls --org {}`",
-            org.name, org.slug
+    let org = open_org(target).await?;
+    let refunds: Vec<Refund> = org.list(&["refunds"], &[], LIST_LIMIT).await?;
+    let known: Vec<RecordId> = refunds.iter().map(|one| one.id).collect();
+    let Some(id) = match_id(name, &known)?.filter(|id| known.contains(id)) else {
+        let (org, slug) = (&org.org.name, &org.org.slug);
+        return Err(not_here(format!(
+            "no refund {name} in {org}; see `ostler refund ls --org {slug}`"
         )));
     };
-    let settled = operations.settle_refund(found.order, found.refund.id, decision, note).await?;
-    let refund = &settled.refund.refund;
+    let request = SettleRefundRequest { decision, note: note.map(str::to_owned) };
+    let settled: SettledRefund =
+        org.post(&["refunds", &id.to_string(), "settle"], &request).await?;
+    let refund = &settled.refund;
     let told = match settled.customer_is_told {
         true => "the agent tells the customer",
         false => "no agent has the conversation, so tell the customer yourself",
     };
-    let mut json = refund_json(&settled.refund);
+    let mut json = wire_refund_json(refund);
     json["customer_is_told"] = json!(settled.customer_is_told);
     let text = format!(
         "the refund of {} for order {} is {}; {told}",
-        refund.amount,
-        settled.refund.order_number,
-        refund.status.description()
+        amount(refund),
+        refund.order_number,
+        refund.status
     );
     print_result(&target.output, &json, &text)
 }

@@ -21,12 +21,13 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
 use super::args::{OrgArgs, parse_text};
-use super::session::view::{self, CallDetail, ConversationView, ViewLine, print_lines};
+use super::session::view::{self, CallDetail, ConversationView, print_lines};
 use crate::app::App;
 use crate::installation::Installation;
 use crate::model_uses::ModelUseRecorder;
 use crate::screen::{DIM, print_paragraph};
 use crate::stream_preview::StreamPreview;
+use ostler_api::transcript::TranscriptLine;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -119,12 +120,12 @@ async fn preview_until<T>(
 }
 
 fn print(view: &ConversationView, run: RunId, json: bool) -> anyhow::Result<()> {
-    let lines: Vec<&ViewLine> = view.lines_of(run).collect();
+    let lines: Vec<&TranscriptLine> = view.lines_of(run).collect();
     if json {
         return super::print_json(&lines);
     }
     print_lines(lines, 0, CallDetail::Brief);
-    print_paragraph(&view.state, DIM);
+    print_paragraph(&view::describe_state(&view.transcript.session), DIM);
     Ok(())
 }
 
@@ -193,7 +194,7 @@ pub(crate) async fn wait_for_reply(
 ) -> anyhow::Result<(ConversationView, RunId)> {
     let wait = async {
         loop {
-            if let Some(view) = view::newest_session(&app.store, key).await?
+            if let Some(view) = view::newest_session(app, key).await?
                 && let Some(run) = view.runs.iter().find(|run| run.input.contains(&message))
             {
                 let run = run.id;

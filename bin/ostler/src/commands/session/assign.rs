@@ -1,6 +1,8 @@
 //! `ostler session assign`.
 
 use clap::Args;
+use ostler_api::session::{AssignRequest, AssignResponse};
+use ostler_api::session_work::{AssigneeRequest, AssigneeResponse};
 use serde_json::json;
 
 use super::{SessionArgs, open_session};
@@ -19,14 +21,22 @@ pub(crate) struct AssignArgs {
 }
 
 pub(super) async fn run(args: &AssignArgs) -> anyhow::Result<()> {
-    let (operator, org, id) = open_session(&args.session).await?;
+    let (org, session) = open_session(&args.session).await?;
+    let id = session.id;
     if let Some(person) = &args.to {
-        let user = operator.org(&org).assign_person(id, person).await?;
+        let request = AssigneeRequest { person: person.clone() };
+        let path = ["sessions", &id.to_string(), "assignee"];
+        let AssigneeResponse { assignee } = org.put(&path, &request).await?;
         let text = format!("{id}  {person} looks after it");
-        return print_result(&args.session.output, &json!({"session": id, "user": user}), &text);
+        return print_result(
+            &args.session.output,
+            &json!({"session": id, "user": assignee}),
+            &text,
+        );
     }
-    let agents: Vec<&str> = args.agents.iter().map(String::as_str).collect();
-    let team = operator.org(&org).assign(id, &agents).await?;
-    let text = format!("{id}  assigned to {}", agents.join(", "));
+    let request = AssignRequest { agents: args.agents.clone() };
+    let path = ["sessions", &id.to_string(), "assign"];
+    let AssignResponse { agents: team } = org.post(&path, &request).await?;
+    let text = format!("{id}  assigned to {}", args.agents.join(", "));
     print_result(&args.session.output, &json!({"session": id, "agents": team}), &text)
 }

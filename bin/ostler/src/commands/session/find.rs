@@ -1,41 +1,33 @@
 //! Finds the session that a person names.
 
-use crate::commands::args::match_id;
-use crate::refused_command::NotHere;
 use anyhow::bail;
+use ostler_api::session::Session;
 use ostler_domain::id::SessionId;
-use ostler_domain::org::Org;
-use ostler_runtime::records::session::Session;
-use ostler_store::{SessionFilter, Store, StoredSession};
 
-use super::view::{contact_name, peer_name};
+use crate::api_client::{OrgApi, not_here, open_orgs};
+use crate::commands::args::{InstallationArgs, match_id};
 
 /// The most sessions of an org that are searched.
-const SEARCH_LIMIT: u32 = 500;
+const SEARCH_LIMIT: usize = 500;
 
 /// Finds a session by its id, the end of its id, or the name of the contact or its
-/// beginning, where the newest session of the contact is meant. The error lists the candidates, or the newest sessions.
+/// beginning, where the newest session of the contact is meant. The error lists the
+/// candidates, or the newest sessions.
 pub(crate) async fn find_session(
-    store: &Store,
+    installation: &InstallationArgs,
     name: &str,
     org: Option<&str>,
-) -> anyhow::Result<(Org, StoredSession)> {
-    let orgs = match org {
-        Some(org) => vec![crate::commands::find_org(store, org).await?],
-        None => store.orgs().await?,
-    };
+) -> anyhow::Result<(OrgApi, Session)> {
     let mut candidates = Vec::new();
-    for org in orgs {
-        for stored in store.org(org.id).sessions(SessionFilter::All, None, SEARCH_LIMIT).await? {
-            let session: Session = serde_json::from_str(&stored.data)?;
-            candidates.push((org.clone(), stored, session));
-        }
+    for org in open_orgs(installation, org.unwrap_or_default()).await? {
+        let sessions: Vec<Session> = org.list(&["sessions"], &[], SEARCH_LIMIT).await?;
+        candidates.extend(sessions.into_iter().map(|session| (org.clone(), session)));
     }
     if candidates.is_empty() {
         let why = "there are no sessions yet; write as a customer with `ostler send`";
-        bail!(NotHere(why.to_owned()));
+        return Err(not_here(why.to_owned()));
     }
-    let known: Vec<SessionId> = candidates.iter().map(|(_, stored, _)| stored.id).collect();
+    let known: Vec<SessionId> = candidates.iter().map(|(_, session)| session.id).collect();
     let named = match choose(name, &candidates, NameMatch::Whole)? {
         None => match match_id(name, &known)? {
             None => choose(name, &candidates, NameMatch::Beginning)?,
@@ -43,17 +35,17 @@ pub(crate) async fn find_session(
         },
         found => found,
     };
-    let found = candidates.iter().find(|(_, stored, _)| Some(stored.id) == named);
-    match found {
-        Some((org, stored, _)) => Ok((org.clone(), stored.clone())),
+    match candidates.iter().find(|(_, session)| Some(session.id) == named) {
+        Some((org, session)) => Ok((org.clone(), session.clone())),
         None => {
             candidates.truncate(5);
-            bail!(NotHere(format!("no session `{name}`; the newest are:{}", list(&candidates))))
+            let all: Vec<&Candidate> = candidates.iter().collect();
+            Err(not_here(format!("no session `{name}`; the newest are:{}", list(&all))))
         }
     }
 }
 
-type Candidate = (Org, StoredSession, Session);
+type Candidate = (OrgApi, Session);
 
 /// How much of a contact's name was written.
 #[derive(Debug, Clone, Copy)]
@@ -71,32 +63,32 @@ fn choose(
 ) -> anyhow::Result<Option<SessionId>> {
     let wanted = name.trim().to_lowercase();
     let is_named = |session: &Session| {
-        let names = [peer_name(session).to_lowercase(), contact_name(session).to_lowercase()];
+        let names = [session.peer_name().to_lowercase(), session.contact_name().to_lowercase()];
         names.iter().any(|known| match matching {
             NameMatch::Whole => *known == wanted,
             NameMatch::Beginning => !wanted.is_empty() && known.starts_with(&wanted),
         })
     };
-    let mut newest: Vec<Candidate> = Vec::new();
-    for candidate in candidates.iter().filter(|(_, _, session)| is_named(session)) {
-        let conversation = candidate.2.conversation;
-        if !newest.iter().any(|(_, _, session)| session.conversation == conversation) {
-            newest.push(candidate.clone());
+    let mut newest: Vec<&Candidate> = Vec::new();
+    for candidate in candidates.iter().filter(|(_, session)| is_named(session)) {
+        let conversation = candidate.1.conversation;
+        if !newest.iter().any(|(_, session)| session.conversation == conversation) {
+            newest.push(candidate);
         }
     }
     match newest.as_slice() {
         [] => Ok(None),
-        [(_, stored, _)] => Ok(Some(stored.id)),
+        [(_, session)] => Ok(Some(session.id)),
         several => {
             bail!("several conversations are with `{name}`; name the session:{}", list(several))
         }
     }
 }
 
-fn list(candidates: &[Candidate]) -> String {
-    let line = |(org, stored, session): &Candidate| {
-        let (id, channel) = (stored.id, session.channel.name());
-        format!("\n  {id}  {}  {channel}  {}", org.slug, contact_name(session))
+fn list(candidates: &[&Candidate]) -> String {
+    let line = |(org, session): &&Candidate| {
+        let (id, channel) = (session.id, session.channel.name());
+        format!("\n  {id}  {}  {channel}  {}", org.org.slug, session.contact_name())
     };
     candidates.iter().map(line).collect()
 }

@@ -1,20 +1,17 @@
 //! `ostler session ls`.
 
 use clap::Args;
-use ostler_domain::org::Org;
-use ostler_runtime::records::session::Session;
-use ostler_server::wire;
-use ostler_store::{SessionFilter, Store};
+use ostler_api::session::Session;
 use serde_json::{Value, json};
 
-use super::view::{contact_name, describe_status, format_time};
+use super::view::{describe_status, format_time};
+use crate::api_client::open_orgs;
 use crate::commands::args::{InstallationArgs, OutputArgs};
 use crate::config::keys;
-use crate::installation::Installation;
 use crate::screen::{Cell, HEADER, WARNING, print_rows};
 
 /// The most sessions that are listed for each org.
-const LIST_LIMIT: u32 = 50;
+const LIST_LIMIT: usize = 50;
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionLsArgs {
@@ -33,25 +30,16 @@ pub(crate) struct SessionLsArgs {
 struct Row {
     org: String,
     session: Session,
-    state: String,
 }
 
 pub(crate) async fn run(args: &SessionLsArgs) -> anyhow::Result<()> {
-    let installation = Installation::find(&args.installation)?;
-    let store = Store::open(&installation.database()).await?;
-    let orgs: Vec<Org> = match &args.org {
-        Some(name) => vec![crate::commands::find_org(&store, name).await?],
-        None => store.orgs().await?,
-    };
-    let which = if args.waiting { SessionFilter::HandedOff } else { SessionFilter::All };
+    let which = if args.waiting { "handed_off" } else { "all" };
     let mut rows = Vec::new();
-    for org in orgs {
-        for stored in store.org(org.id).sessions(which, None, LIST_LIMIT).await? {
-            let mut session: Session = serde_json::from_str(&stored.data)?;
-            session.refresh_counts(store.org(org.id)).await?;
-            let state = describe_status(&session);
-            rows.push(Row { org: org.slug.clone(), session, state });
-        }
+    for org in open_orgs(&args.installation, args.org.as_deref().unwrap_or_default()).await? {
+        let sessions: Vec<Session> =
+            org.list(&["sessions"], &[("which", which)], LIST_LIMIT).await?;
+        let slug = org.org.slug;
+        rows.extend(sessions.into_iter().map(|session| Row { org: slug.clone(), session }));
     }
     if args.output.json {
         let all: Vec<Value> = rows.iter().map(row_json).collect();
@@ -65,12 +53,12 @@ pub(crate) async fn run(args: &SessionLsArgs) -> anyhow::Result<()> {
     let mut cells = vec![header.map(|text| Cell::styled(text, HEADER))];
     cells.extend(rows.iter().map(|row| {
         let waits = row.session.open_escalation().is_some() || row.session.pending_approvals > 0;
-        let state =
-            if waits { Cell::styled(&row.state, WARNING) } else { row.state.as_str().into() };
+        let state = describe_status(&row.session);
+        let state = if waits { Cell::styled(state, WARNING) } else { state.into() };
         [
             Cell::id(&row.session.id),
             row.org.as_str().into(),
-            contact_name(&row.session).into(),
+            row.session.contact_name().into(),
             row.session.channel.name().into(),
             Cell::whole(format_time(row.session.opened_at)),
             state,
@@ -81,7 +69,7 @@ pub(crate) async fn run(args: &SessionLsArgs) -> anyhow::Result<()> {
 }
 
 fn row_json(row: &Row) -> Value {
-    let mut json = json!(wire::session(&row.session));
+    let mut json = json!(row.session);
     json["org_slug"] = row.org.as_str().into();
     json
 }

@@ -1,12 +1,9 @@
 //! `ostler session`: conversations, and what people do with them.
 
 mod assign;
-mod close;
-mod dismiss;
 pub(crate) mod find;
 mod ls;
 mod note;
-mod resume;
 mod say;
 mod search;
 mod show;
@@ -15,10 +12,10 @@ mod unassign;
 pub(crate) mod view;
 
 use clap::{Args, Subcommand};
-use ostler_runtime::records::session::Session;
+use ostler_api::session::Session;
 
 use super::args::{InstallationArgs, OutputArgs};
-use super::operator::Operator;
+use crate::api_client::OrgApi;
 use crate::config::keys;
 
 #[derive(Debug, Subcommand)]
@@ -117,9 +114,13 @@ pub(crate) async fn run(command: &SessionCommand) -> anyhow::Result<()> {
         SessionCommand::Show(args) => show::run(args).await,
         SessionCommand::TakeOver(args) => take_over::run(args).await,
         SessionCommand::Say(args) => say::run(args).await,
-        SessionCommand::Resume(args) => resume::run(args).await,
-        SessionCommand::Dismiss(args) => dismiss::run(args).await,
-        SessionCommand::Close(args) => close::run(args).await,
+        SessionCommand::Resume(args) => {
+            change(args, "resume", "handed back; the agent reads what you wrote").await
+        }
+        SessionCommand::Dismiss(args) => {
+            change(args, "dismiss", "dismissed; the agent answers").await
+        }
+        SessionCommand::Close(args) => change(args, "close", "closed").await,
         SessionCommand::Assign(args) => assign::run(args).await,
         SessionCommand::Unassign(args) => unassign::run(args).await,
         SessionCommand::Note(args) => note::run(args).await,
@@ -127,14 +128,16 @@ pub(crate) async fn run(command: &SessionCommand) -> anyhow::Result<()> {
     }
 }
 
-/// Opens the installation and finds the session that the arguments name.
-async fn open_session(
-    args: &SessionArgs,
-) -> anyhow::Result<(Operator, ostler_domain::org::Org, ostler_domain::id::SessionId)> {
-    let operator = Operator::open(&args.installation).await?;
-    let (org, stored) =
-        find::find_session(&operator.store, &args.session, args.org.as_deref()).await?;
-    Ok((operator, org, stored.id))
+/// Opens the installation or server and finds the session that the arguments name.
+async fn open_session(args: &SessionArgs) -> anyhow::Result<(OrgApi, Session)> {
+    find::find_session(&args.installation, &args.session, args.org.as_deref()).await
+}
+
+/// Does something with a session and prints the session after it.
+async fn change(args: &SessionArgs, verb: &str, text: &str) -> anyhow::Result<()> {
+    let (org, session) = open_session(args).await?;
+    let session = org.post(&["sessions", &session.id.to_string(), verb], &()).await?;
+    print_session(args, &session, text)
 }
 
 /// Prints a session after an action, with its state.

@@ -1,6 +1,8 @@
 //! `ostler session note`.
 
 use clap::Args;
+use ostler_api::names::ActorNames;
+use ostler_api::session_work::{NoteRequest, NoteResponse, SessionWork};
 use ostler_domain::id::UserId;
 use serde_json::json;
 
@@ -20,37 +22,33 @@ pub(crate) struct NoteArgs {
 }
 
 pub(super) async fn run(args: &NoteArgs) -> anyhow::Result<()> {
-    let (operator, org, id) = open_session(&args.session).await?;
-    let operations = operator.org(&org);
-    let output = &args.session.output;
+    let (org, session) = open_session(&args.session).await?;
+    let (id, output) = (session.id, &args.session.output);
+    let key = id.to_string();
     if let Some(text) = &args.text {
-        let note = operations.add_note(id, text).await?;
+        let note = NoteRequest { text: text.clone() };
+        let NoteResponse { id: note } = org.post(&["sessions", &key, "notes"], &note).await?;
         return print_result(output, &json!({"session": id, "note": note}), "noted");
     }
-    let notes = operations.session_work(id).await?.notes;
-    let names = operations.actor_names().await?.people;
-    let author =
-        |user: &UserId| names.get(user).cloned().unwrap_or_else(|| "the terminal".to_owned());
+    let SessionWork { notes, .. } = org.get(&["sessions", &key, "work"]).await?;
     if output.json {
-        let all: Vec<_> = notes
-            .iter()
-            .map(|note| {
-                json!({"id": note.id, "author": note.author, "text": note.text,
-                    "created_at": crate::commands::rfc3339(note.created_at)})
-            })
-            .collect();
-        return crate::commands::print_json(&all);
+        return crate::commands::print_json(&notes);
     }
     if notes.is_empty() {
         anstream::println!("no notes; add one with `ostler session note {id} \"…\"`");
         return Ok(());
     }
+    let names: ActorNames = org.get(&["names"]).await?;
+    let author = |user: UserId| {
+        let person = names.people.iter().find(|person| person.id == user);
+        person.map_or_else(|| "the terminal".to_owned(), |person| person.name.clone())
+    };
     let header = ["time", "by", "note"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(notes.iter().map(|note| {
         [
             Cell::whole(format_time(note.created_at)),
-            author(&note.author).into(),
+            author(note.author).into(),
             note.text.as_str().into(),
         ]
     }));

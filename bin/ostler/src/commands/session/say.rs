@@ -1,7 +1,7 @@
 //! `ostler session say`.
 
 use clap::Args;
-use ostler_domain::message::MessagePart;
+use ostler_api::session::SendMessageRequest;
 
 use super::{SessionArgs, open_session, print_session};
 use crate::commands::args::parse_text;
@@ -16,8 +16,8 @@ pub(crate) struct SayArgs {
 }
 
 pub(super) async fn run(args: &SayArgs) -> anyhow::Result<()> {
-    let (operator, org, id) = open_session(&args.session).await?;
-    let parts = vec![MessagePart::text(args.text.clone())];
-    let session = operator.org(&org).say(id, parts).await?;
+    let (org, session) = open_session(&args.session).await?;
+    let message = SendMessageRequest { text: args.text.clone() };
+    let session = org.post(&["sessions", &session.id.to_string(), "messages"], &message).await?;
     print_session(&args.session, &session, "sent")
 }

@@ -1,16 +1,15 @@
 //! `ostler session search`.
 
 use clap::Args;
-use ostler_server::wire;
-use serde_json::json;
+use ostler_api::session_work::FoundMessage;
 
-use super::view::{contact_name, format_time};
+use super::view::format_time;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::screen::{Cell, HEADER, print_rows};
 
 /// The most messages that are listed.
-const LIMIT: u32 = 50;
+const LIMIT: usize = 50;
 
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
@@ -22,23 +21,11 @@ pub(crate) struct SearchArgs {
 }
 
 pub(super) async fn run(args: &SearchArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let (operations, words) = (operator.org(&org), args.words.join(" "));
-    let (mut found, mut next) = operations.search_messages(&words, None, LIMIT).await?;
-    while found.len() < LIMIT as usize && next.is_some() {
-        let (more, after) = operations.search_messages(&words, next, LIMIT).await?;
-        found.extend(more);
-        next = after;
-    }
+    let org = open_org(&args.target).await?;
+    let words = args.words.join(" ");
+    let found: Vec<FoundMessage> = org.list(&["messages"], &[("words", &words)], LIMIT).await?;
     if args.target.output.json {
-        let all: Vec<_> = found
-            .iter()
-            .map(|one| {
-                json!({"session": one.session.id, "seq": one.seq,
-                    "message": wire::message(&one.message)})
-            })
-            .collect();
-        return crate::commands::print_json(&all);
+        return crate::commands::print_json(&found);
     }
     if found.is_empty() {
         anstream::println!("no message has these words");
@@ -49,14 +36,14 @@ pub(super) async fn run(args: &SearchArgs) -> anyhow::Result<()> {
     rows.extend(found.iter().map(|one| {
         [
             Cell::id(&one.session.id),
-            contact_name(&one.session).into(),
+            one.session.contact_name().into(),
             Cell::whole(format_time(one.message.at)),
             one.excerpt.as_str().into(),
         ]
     }));
     print_rows(&rows);
-    if next.is_some() {
-        anstream::println!("\nThere are more; add a word.");
+    if found.len() == LIMIT {
+        anstream::println!("\nThere may be more; add a word.");
     }
     Ok(())
 }

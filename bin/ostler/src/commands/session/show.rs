@@ -1,73 +1,88 @@
 //! `ostler session show`.
 
 use anstyle::Style;
-use ostler_domain::org::Org;
+use ostler_api::approval::Approval;
+use ostler_api::org::OrgSummary;
+use ostler_api::session::SessionDetail;
+use ostler_api::transcript::{Transcript, TranscriptLine};
 use ostler_domain::session::key::Peer;
 use ostler_domain::tool::Audience;
-use ostler_runtime::records::run::RunRecord;
-use ostler_runtime::records::session::Session;
-use ostler_server::wire;
-use ostler_store::Store;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::SessionArgs;
-use super::find::find_session;
-use super::view::{
-    AgentNames, CallDetail, ConversationView, contact_name, format_time, print_lines,
-};
-use crate::commands::operator::Operator;
+use super::view::{CallDetail, describe_state, format_time, print_lines};
+use super::{SessionArgs, open_session};
+use crate::commands::rule_view::describe_rule;
 use crate::screen::{DIM, HEADER, NextCommand, print_next, print_paragraph};
 
 /// The most pending approvals that are suggested.
-const APPROVAL_LIMIT: u32 = 3;
+const APPROVAL_LIMIT: usize = 3;
 
 pub(super) async fn run(args: &SessionArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let store = &operator.store;
-    let (org, stored) = find_session(store, &args.session, args.org.as_deref()).await?;
-    let mut view = ConversationView::load(store, org.id, &stored).await?;
-    let agents = store.org(org.id).agents().await?;
-    view.find_rules(&agents, &operator.org(&org)).await?;
+    let (org, found) = open_session(args).await?;
+    let id = found.id.to_string();
+    let transcript: Transcript = org.get(&["sessions", &id, "transcript"]).await?;
+    let detail: SessionDetail = org.get(&["sessions", &id]).await?;
     if args.output.json {
-        let mut json = json!(wire::detail(&operator.org(&org).session(stored.id).await?));
-        json["changes"] = view.changes().map(|change| json!(change)).collect();
-        json["rules"] = view.rules();
+        let mut json = json!(detail);
+        json["changes"] = changes(&transcript);
+        json["rules"] = rules(&transcript);
         return crate::commands::print_json(&json);
     }
-    print(store, &org, &view).await
+    print(&org.org, &transcript);
+    print_next(next_commands(&org.org, &transcript, &detail.approvals));
+    Ok(())
 }
 
-async fn print(store: &Store, org: &Org, view: &ConversationView) -> anyhow::Result<()> {
-    let ConversationView { session, state, lines, runs } = view;
-    let names = AgentNames::load(store, org.id).await?;
-    let contact = contact_name(session);
+/// Returns what people did with the session.
+fn changes(transcript: &Transcript) -> Value {
+    let changes = transcript.lines.iter().filter_map(|line| match line {
+        TranscriptLine::Change(change) => Some(json!(change)),
+        _ => None,
+    });
+    changes.collect()
+}
+
+/// Returns the calls that waited or were refused, with the rule in words.
+fn rules(transcript: &Transcript) -> Value {
+    let stopped = transcript.lines.iter().filter_map(|line| match line {
+        TranscriptLine::Call(call) => call.rule.as_ref().map(|rule| (call, rule)),
+        _ => None,
+    });
+    stopped
+        .map(|(call, rule)| {
+            json!({"run": call.run, "tool": call.tool, "decision": call.decision,
+                "why": call.why, "approval": call.approval, "rule": describe_rule(rule)})
+        })
+        .collect()
+}
+
+fn print(org: &OrgSummary, transcript: &Transcript) {
+    let session = &transcript.session;
+    let contact = session.contact_name();
     anstream::println!("{HEADER}{} · {} · {contact}{HEADER:#}", org.name, session.channel);
     anstream::println!("{}  {DIM}{}{DIM:#}", session.id, format_time(session.opened_at));
-    print_paragraph(state, Style::new());
-    if let Some(team) = &session.team {
-        let members: Vec<String> = team.participants().iter().map(|id| names.get(*id)).collect();
-        let handoffs = team.history().len();
-        anstream::println!("team     {} (handoffs: {handoffs})", members.join(" → "));
-        if let Some(goal) = &team.shared.conversation_goal {
+    print_paragraph(&describe_state(session), Style::new());
+    if let Some(team) = &transcript.team {
+        let (members, handoffs) = (team.members.join(" → "), team.handoffs);
+        anstream::println!("team     {members} (handoffs: {handoffs})");
+        if let Some(goal) = &team.goal {
             anstream::println!("goal     {goal}");
         }
     }
     anstream::println!();
-    print_lines(lines, 0, CallDetail::Full);
-    print_next(next_commands(store, org, session, runs).await?);
-    Ok(())
+    print_lines(&transcript.lines, 0, CallDetail::Full);
 }
 
 /// Returns the commands that make sense in the state of a session, with their purpose.
-async fn next_commands(
-    store: &Store,
-    org: &Org,
-    session: &Session,
-    runs: &[RunRecord],
-) -> anyhow::Result<Vec<NextCommand>> {
+fn next_commands(
+    org: &OrgSummary,
+    transcript: &Transcript,
+    pending: &[Approval],
+) -> Vec<NextCommand> {
+    let session = &transcript.session;
     let id = session.id;
     let mut next = Vec::new();
-    match session.open_escalation().map(|escalation| escalation.state.human.is_some()) {
+    match session.open_escalation().map(|escalation| escalation.taken_over_by.is_some()) {
         Some(false) => {
             next.push(NextCommand::new(
                 format!("ostler session take-over {id}"),
@@ -90,8 +105,8 @@ async fn next_commands(
         }
         None => {}
     }
-    for pending in store.org(org.id).pending_approvals(id, None, APPROVAL_LIMIT).await? {
-        let command = format!("ostler approval approve {} --org {}", pending.approval.id, org.slug);
+    for pending in pending.iter().take(APPROVAL_LIMIT) {
+        let command = format!("ostler approval approve {} --org {}", pending.id, org.slug);
         next.push(NextCommand::new(command, "let the call run"));
     }
     if session.unknown_outcomes > 0 {
@@ -101,7 +116,7 @@ async fn next_commands(
         ));
     }
     if let (None, Audience::Customer, Peer::Person(name)) =
-        (session.contact, session.audience(), &session.peer)
+        (session.contact, session.audience, &session.peer)
     {
         next.push(NextCommand::new(
             format!("ostler contact link {}:{name} CONTACT --org {}", session.channel, org.slug),
@@ -112,11 +127,11 @@ async fn next_commands(
         format!("ostler tools explain --session {id}"),
         "which tools the agent may use",
     ));
-    if let Some(run) = runs.iter().rfind(|run| !run.turns.is_empty()) {
+    if let Some(run) = transcript.last_run {
         next.push(NextCommand::new(
-            format!("ostler harness show {}", run.id),
+            format!("ostler harness show {run}"),
             "the harness of the last run",
         ));
     }
-    Ok(next)
+    next
 }

@@ -1,18 +1,19 @@
 //! `ostler session take-over`.
 
-use ostler_runtime::operations::Takeover;
+use ostler_api::session::TakeoverResult;
 
 use super::{SessionArgs, open_session, print_session};
 
 pub(super) async fn run(args: &SessionArgs) -> anyhow::Result<()> {
-    let (operator, org, id) = open_session(args).await?;
-    let takeover = operator.org(&org).take_over(id).await?;
-    let Takeover { withdrawn, in_flight, still_sending, .. } = &takeover;
+    let (org, session) = open_session(args).await?;
+    let id = session.id.to_string();
+    let takeover: TakeoverResult = org.post(&["sessions", &id, "take-over"], &()).await?;
+    let TakeoverResult { session, withdrawn, in_flight, still_sending } = &takeover;
     let text = describe(*withdrawn, in_flight.len(), still_sending.len());
-    print_session(args, &takeover.session, &text)
+    print_session(args, session, &text)
 }
 
-/// Says what became of the replies that the agent had written.
+/// Describes what happened to the replies that the agent had written.
 fn describe(withdrawn: u64, in_flight: usize, still_sending: usize) -> String {
     let mut text = "taken over".to_owned();
     if withdrawn > 0 {

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use super::args::OrgArgs;
 
 /// The most calls that are listed.
-const LIST_LIMIT: u32 = 100;
+const LIST_LIMIT: usize = 100;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UnknownOutcomeCommand {

@@ -1,8 +1,9 @@
 //! `ostler workflow answer`.
 
 use clap::Args;
+use ostler_api::workflow::TaskAnswer;
 
-use super::{StepArgs, open_workflow, print_step};
+use super::{StepArgs, send_answer};
 use crate::commands::args::OrgArgs;
 
 #[derive(Debug, Args)]
@@ -17,8 +18,6 @@ pub(crate) struct WorkflowAnswerArgs {
 }
 
 pub(super) async fn run(args: &WorkflowAnswerArgs) -> anyhow::Result<()> {
-    let StepArgs { workflow, task } = &args.step;
-    let (operator, org, id) = open_workflow(&args.target, workflow).await?;
-    operator.org(&org).answer_task(id, task, &args.text).await?;
-    print_step(&args.target, &org, id, task, "answered")
+    let (task, text) = (args.step.task.to_string(), args.text.clone());
+    send_answer(&args.target, &args.step, &TaskAnswer::Text { task, text }, "answered").await
 }

@@ -2,9 +2,10 @@
 
 use anyhow::Context as _;
 use clap::Args;
+use ostler_api::workflow::TaskAnswer;
 use serde_json::Value;
 
-use super::{StepArgs, open_workflow, print_step};
+use super::{StepArgs, send_answer};
 use crate::commands::args::OrgArgs;
 
 #[derive(Debug, Args)]
@@ -19,10 +20,9 @@ pub(crate) struct WorkflowApproveArgs {
 }
 
 pub(super) async fn run(args: &WorkflowApproveArgs) -> anyhow::Result<()> {
-    let StepArgs { workflow, task } = &args.step;
-    let (operator, org, id) = open_workflow(&args.target, workflow).await?;
-    let with = args.with.as_deref().map(serde_json::from_str).transpose();
-    let with: Option<Value> = with.context("--with is not JSON")?;
-    operator.org(&org).approve_task(id, task, with).await?;
-    print_step(&args.target, &org, id, task, "approved")
+    let arguments = args.with.as_deref().map(serde_json::from_str).transpose();
+    let arguments: Option<Value> = arguments.context("--with is not JSON")?;
+    let task = args.step.task.to_string();
+    let answer = TaskAnswer::Approve { task, arguments };
+    send_answer(&args.target, &args.step, &answer, "approved").await
 }

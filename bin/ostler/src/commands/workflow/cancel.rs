@@ -2,15 +2,17 @@
 
 use serde_json::json;
 
-use super::{WorkflowArgs, open_workflow, print_resume};
+use super::{WorkflowArgs, find, print_resume};
+use crate::api_client::{Nothing, open_org};
 
 pub(super) async fn run(args: &WorkflowArgs) -> anyhow::Result<()> {
-    let (operator, org, id) = open_workflow(&args.target, &args.workflow).await?;
-    operator.org(&org).cancel_workflow(id).await?;
+    let org = open_org(&args.target).await?;
+    let id = find(&org, &args.workflow).await?;
+    org.post::<Nothing>(&["workflows", &id.to_string(), "cancel"], &()).await?;
     if args.target.output.json {
         return crate::commands::print_json(&json!({"workflow": id, "said": "cancelled"}));
     }
     anstream::println!("cancelled; a running `ostler serve` or `ostler worker` undoes its steps");
-    print_resume(&org, id);
+    print_resume(&org.org.slug, id);
     Ok(())
 }

@@ -14,8 +14,8 @@ mod signal;
 
 use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::{Args, Subcommand};
+use ostler_api::workflow::{TaskAnswer, Workflow};
 use ostler_domain::id::WorkflowId;
 use ostler_domain::org::Org;
 use ostler_domain::workflow::{StepControl, Task};
@@ -23,7 +23,7 @@ use serde_json::json;
 
 use super::args::{OrgArgs, match_id};
 use super::operator::{Operator, open_org};
-use crate::refused_command::NotHere;
+use crate::api_client::{self, Nothing, OrgApi, not_here};
 use crate::screen::{NextCommand, print_next};
 
 #[derive(Debug, Subcommand)]
@@ -137,7 +137,7 @@ pub(crate) struct StepArgs {
 }
 
 /// The most workflows that are listed.
-const LIST_LIMIT: u32 = 100;
+const LIST_LIMIT: usize = 100;
 
 pub(crate) async fn run(command: &WorkflowCommand) -> anyhow::Result<ExitCode> {
     match command {
@@ -160,36 +160,50 @@ pub(crate) async fn run(command: &WorkflowCommand) -> anyhow::Result<ExitCode> {
 }
 
 /// Finds a workflow by its id or the end of it; the error lists the newest workflows.
-async fn find(operator: &Operator, org: &Org, text: &str) -> anyhow::Result<WorkflowId> {
-    let all = operator.org(org).workflows(None, LIST_LIMIT).await?;
+async fn find(org: &OrgApi, text: &str) -> anyhow::Result<WorkflowId> {
+    let all: Vec<Workflow> = org.list(&["workflows"], &[], LIST_LIMIT).await?;
     let known: Vec<WorkflowId> = all.iter().map(|workflow| workflow.id).collect();
     if let Some(id) = match_id(text, &known)? {
         return Ok(id);
     }
+    let name = &org.org.name;
     if all.is_empty() {
-        bail!(NotHere(format!("no workflow {text} in {}; none was started there", org.name)));
+        return Err(not_here(format!("no workflow {text} in {name}; none was started there")));
     }
     let each = all.iter().take(10);
     let each: Vec<String> = each
         .map(|workflow| format!("\n  {}  {}  {}", workflow.id, workflow.name, workflow.status))
         .collect();
-    bail!(NotHere(format!("no workflow {text} in {}; there are:{}", org.name, each.concat())))
+    Err(not_here(format!("no workflow {text} in {name}; there are:{}", each.concat())))
 }
 
-/// Opens the installation and finds the workflow that the arguments name.
+/// Opens the local installation and finds the workflow that the arguments name.
 async fn open_workflow(
     target: &OrgArgs,
     workflow: &str,
 ) -> anyhow::Result<(Operator, Org, WorkflowId)> {
     let (operator, org) = open_org(target).await?;
-    let id = find(&operator, &org, workflow).await?;
+    let id = find(&api_client::open_org(target).await?, workflow).await?;
     Ok((operator, org, id))
+}
+
+/// Sends an answer, an approval or a rejection to a step that waits, and prints that.
+async fn send_answer(
+    target: &OrgArgs,
+    step: &StepArgs,
+    answer: &TaskAnswer,
+    text: &str,
+) -> anyhow::Result<()> {
+    let org = api_client::open_org(target).await?;
+    let id = find(&org, &step.workflow).await?;
+    org.post::<Nothing>(&["workflows", &id.to_string(), "answers"], answer).await?;
+    print_step(target, &org.org.slug, id, &step.task, text)
 }
 
 /// Prints that a step got a decision or an answer.
 fn print_step(
     target: &OrgArgs,
-    org: &Org,
+    slug: &str,
     id: WorkflowId,
     task: &Task,
     text: &str,
@@ -198,11 +212,11 @@ fn print_step(
         return super::print_json(&json!({"workflow": id, "task": task, "said": text}));
     }
     anstream::println!("{task}  {text}; a running `ostler serve` or `ostler worker` continues it");
-    print_resume(org, id);
+    print_resume(slug, id);
     Ok(())
 }
 
 /// Prints the command that continues a workflow in this process.
-fn print_resume(org: &Org, id: WorkflowId) {
-    print_next([NextCommand::new(format!("ostler workflow resume {id} --org {}", org.slug), "")]);
+fn print_resume(slug: &str, id: WorkflowId) {
+    print_next([NextCommand::new(format!("ostler workflow resume {id} --org {slug}"), "")]);
 }

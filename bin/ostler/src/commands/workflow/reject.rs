@@ -1,8 +1,9 @@
 //! `ostler workflow reject`.
 
 use clap::Args;
+use ostler_api::workflow::TaskAnswer;
 
-use super::{StepArgs, open_workflow, print_step};
+use super::{StepArgs, send_answer};
 use crate::commands::args::OrgArgs;
 
 #[derive(Debug, Args)]
@@ -17,8 +18,6 @@ pub(crate) struct WorkflowRejectArgs {
 }
 
 pub(super) async fn run(args: &WorkflowRejectArgs) -> anyhow::Result<()> {
-    let StepArgs { workflow, task } = &args.step;
-    let (operator, org, id) = open_workflow(&args.target, workflow).await?;
-    operator.org(&org).reject_task(id, task, &args.reason).await?;
-    print_step(&args.target, &org, id, task, "rejected")
+    let (task, reason) = (args.step.task.to_string(), args.reason.clone());
+    send_answer(&args.target, &args.step, &TaskAnswer::Reject { task, reason }, "rejected").await
 }

@@ -1,11 +1,11 @@
 //! Lines of a conversation on a screen.
 
 use anstyle::Style;
-use ostler_engine::outcome::OutcomeStatus;
+use ostler_api::transcript::{CallLine, HandoffNote, SessionChange, TranscriptLine};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::format_time;
-use super::lines::{CallLine, HandoffNote, ViewLine};
+use crate::commands::rule_view::describe_rule;
 use crate::screen::{DIM, HEADER, WARNING, shorten, terminal_width, wrap};
 use ostler_runtime::delivery::notices::text::format_call;
 
@@ -30,7 +30,7 @@ pub(crate) enum CallDetail {
 /// Prints lines in columns: time, name and text. Long texts are wrapped, and what belongs
 /// to a message or a call is below it.
 pub(crate) fn print_lines<'l>(
-    lines: impl IntoIterator<Item = &'l ViewLine>,
+    lines: impl IntoIterator<Item = &'l TranscriptLine>,
     indent: usize,
     detail: CallDetail,
 ) {
@@ -66,24 +66,27 @@ struct ScreenLine {
 }
 
 impl ScreenLine {
-    fn new(line: &ViewLine, detail: CallDetail) -> Self {
+    fn new(line: &TranscriptLine, detail: CallDetail) -> Self {
         let plain = Style::new();
         let (time, who, texts) = match line {
-            ViewLine::Message { at, who, text, handoff, .. } => {
-                let mut texts = vec![(text.clone(), plain, 0)];
-                if let Some(HandoffNote { number, to }) = handoff {
+            TranscriptLine::Message(message) => {
+                let mut texts = vec![(message.text.clone(), plain, 0)];
+                if let Some(HandoffNote { number, to }) = &message.handoff {
                     texts.push((format!("handoff {number} → {to}"), DIM, 0));
                 }
-                (format_time(*at), who.clone(), texts)
+                (format_time(message.at), message.who.clone(), texts)
             }
-            ViewLine::Call(call) => (String::new(), call.who.clone(), call_texts(call, detail)),
-            ViewLine::Escalation { reason, urgency, .. } => {
-                let urgency = urgency.map_or("", |urgency| urgency.name());
+            TranscriptLine::Call(call) => {
+                (String::new(), call.who.clone(), call_texts(call, detail))
+            }
+            TranscriptLine::Escalation(escalation) => {
+                let urgency = escalation.urgency.map_or("", |urgency| urgency.name());
+                let reason = &escalation.reason;
                 let text = format!("⚑ escalated to a human: {reason} (urgency {urgency})");
                 (String::new(), String::new(), vec![(text, WARNING, 0)])
             }
-            ViewLine::Change(change) => {
-                let texts = vec![(format!("— {}", change.describe()), DIM, 0)];
+            TranscriptLine::Change(change) => {
+                let texts = vec![(format!("— {}", describe_change(change)), DIM, 0)];
                 (format_time(change.at), change.who.clone(), texts)
             }
         };
@@ -92,7 +95,7 @@ impl ScreenLine {
 }
 
 fn call_texts(call: &CallLine, detail: CallDetail) -> Vec<(String, Style, usize)> {
-    let (symbol, word) = match call.decision {
+    let (symbol, word) = match call.decision.as_str() {
         "allow" => ("⚙", "allowed"),
         "ask" => ("⏸", "asks first"),
         _ => ("✗", "denied"),
@@ -106,15 +109,36 @@ fn call_texts(call: &CallLine, detail: CallDetail) -> Vec<(String, Style, usize)
         (format!("{symbol} {name}"), WARNING, 0),
         (format!("{word}: {}{approval}", call.why), DIM, 2),
     ];
-    texts.extend(call.rule.iter().map(|rule| (format!("rule: {rule}"), DIM, 2)));
+    texts.extend(call.rule.iter().map(|rule| (format!("rule: {}", describe_rule(rule)), DIM, 2)));
     let result = shorten(call.result.as_deref().unwrap_or_default(), MAX_RESULT_WIDTH);
-    match call.status {
-        None | Some(OutcomeStatus::PendingApproval | OutcomeStatus::Denied) => {}
-        Some(OutcomeStatus::Ok) if detail == CallDetail::Brief => {}
-        Some(OutcomeStatus::Ok) => texts.push((format!("✓ {result}"), DIM, 2)),
+    match call.status.as_deref() {
+        None | Some("pending_approval" | "denied") => {}
+        Some("ok") if detail == CallDetail::Brief => {}
+        Some("ok") => texts.push((format!("✓ {result}"), DIM, 2)),
         Some(other) => {
-            texts.push((format!("✗ {}: {result}", other.description()), WARNING, 2));
+            let status = call.status_text.as_deref().unwrap_or(other);
+            texts.push((format!("✗ {status}: {result}"), WARNING, 2));
         }
     }
     texts
+}
+
+/// Describes what a person did in a few words.
+fn describe_change(change: &SessionChange) -> String {
+    let tool = change.tool.as_deref().unwrap_or("a call");
+    match change.action.as_str() {
+        "take_over" => "took the conversation over; the agents stop answering".to_owned(),
+        "resume" => "handed the conversation back to the agents".to_owned(),
+        "dismiss_escalation" => "dismissed the escalation as a false alarm".to_owned(),
+        "close_session" => "closed the session".to_owned(),
+        "assign_team" => "assigned a team of agents".to_owned(),
+        "approve" => format!("approved {tool}"),
+        "approve_with_changes" => format!("approved {tool} with other arguments"),
+        "refused" => match &change.tool {
+            Some(tool) => format!("tried to decide about {tool} and was not allowed to"),
+            None => "tried to change the session and was not allowed to".to_owned(),
+        },
+        "reject" => format!("rejected {tool}: {}", change.reason.as_deref().unwrap_or_default()),
+        other => other.replace('_', " "),
+    }
 }

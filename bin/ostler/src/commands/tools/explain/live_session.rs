@@ -4,6 +4,7 @@ use anyhow::bail;
 use ostler_domain::org::Org;
 use ostler_runtime::operations::DecidedCall;
 use ostler_runtime::operations::explain::{SessionScope, fresh_scope, session_scope};
+use ostler_server::transcript::decision_rule;
 use ostler_world::unknown_name;
 use serde_json::Value;
 
@@ -12,11 +13,11 @@ use super::report::{Explanation, RuleReport, ToolReport};
 use crate::commands::find_org;
 use crate::commands::operator::Operator;
 use crate::commands::session::find::find_session;
-use crate::commands::session::view::contact_name;
 
 pub(super) async fn explain(args: &ExplainArgs, session: &str) -> anyhow::Result<Explanation> {
     let operator = Operator::open(&args.installation).await?;
-    let (org, stored) = find_session(&operator.store, session, args.org.as_deref()).await?;
+    let (found, stored) = find_session(&args.installation, session, args.org.as_deref()).await?;
+    let org = found.org;
     let agent = args.agent.as_deref();
     let explained =
         session_scope(&operator.store, &operator.tools, org.id, stored.id, agent).await?;
@@ -29,7 +30,7 @@ pub(super) async fn explain(args: &ExplainArgs, session: &str) -> anyhow::Result
             bail!(unknown_name(&format!("{} agent", org.name), agent, known));
         }
     };
-    let session = format!("{} ({})", explained.session.id, contact_name(&explained.session));
+    let session = format!("{} ({})", explained.session.id, stored.contact_name());
     explanation(&operator, &explained, Some(session)).await
 }
 
@@ -89,7 +90,7 @@ async fn explanation(
             at: None,
         };
         let rule = sources.find(&decided).await?;
-        report.set_rule(rule.map(RuleReport::Live));
+        report.set_rule(decision_rule(rule).setting.map(RuleReport::Live));
         tools.push(report);
     }
     Ok(Explanation {

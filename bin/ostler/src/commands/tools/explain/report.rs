@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 use anyhow::bail;
+use ostler_api::transcript::RuleSetting;
 use ostler_domain::gate::{DenyReason, GateDecision};
 use ostler_domain::org::Org;
 use ostler_domain::org::layer::BusinessLayer;
@@ -9,11 +10,10 @@ use ostler_domain::scope::ScopedTool;
 use ostler_domain::scope::removal::{PolicyLayer, Removal, ScopeStage};
 use ostler_domain::tool::ToolSpec;
 use ostler_engine::tool::UnavailableTool;
-use ostler_runtime::operations::RuleSource;
 use ostler_world::unknown_name;
 use serde::Serialize;
 
-use crate::commands::rule_view::{describe_rule, past_calls};
+use crate::commands::rule_view::{describe_setting, past_calls};
 use crate::screen::{
     Cell, DIM, GOOD, HEADER, NextCommand, WARNING, print_fields, print_next, print_paragraph,
     print_rows,
@@ -49,7 +49,7 @@ pub(super) struct ToolReport {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum RuleReport {
-    Live(RuleSource),
+    Live(RuleSetting),
     /// In a world file, where nothing has been set yet.
     File {
         resource: String,
@@ -61,7 +61,7 @@ pub(super) enum RuleReport {
 impl RuleReport {
     fn describe(&self) -> String {
         match self {
-            Self::Live(rule) => describe_rule(Some(rule)),
+            Self::Live(rule) => describe_setting(rule),
             Self::File { resource, field, place } => {
                 let place = place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
                 format!("{field} of {resource}{place}")
@@ -251,7 +251,7 @@ impl Explanation {
                 rows.push(["past calls".into(), past_calls(rule).into()]);
             }
             print_fields(&rows);
-            if let Some(RuleReport::Live(RuleSource { allow_with: Some(command), .. })) =
+            if let Some(RuleReport::Live(RuleSetting { allow_with: Some(command), .. })) =
                 &tool.setting
             {
                 print_next([NextCommand::new(command.clone(), "the smallest change")]);

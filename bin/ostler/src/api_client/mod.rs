@@ -1,0 +1,271 @@
+//! The client of the HTTP API, with which operating commands work: on a local installation
+//! through the routes within this process, on a server over the network. Requests, responses
+//! and problems are the same, so each command has one code path and one output.
+
+pub(crate) mod contexts;
+mod network;
+mod org;
+mod target;
+
+use ostler_api::org::OrgSummary;
+use ostler_api::page::{MAX_LIMIT, Page};
+use ostler_api::problem::Problem;
+use ostler_server::local::{LocalApi, LocalRequest, LocalResponse};
+use reqwest::Url;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub(crate) use network::NetworkApi;
+pub(crate) use org::{AgentNames, OrgApi};
+pub(crate) use target::Target;
+
+use crate::app::App;
+use crate::commands::args::{InstallationArgs, OrgArgs, OrgsArgs};
+use crate::installation::Installation;
+use crate::refused_command::NotHere;
+
+/// The API of a local installation or of a server. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct ApiClient {
+    transport: Transport,
+}
+
+#[derive(Clone)]
+enum Transport {
+    /// Within this process; `host` is the address at which browsers would reach the server.
+    Local {
+        api: LocalApi,
+        host: String,
+    },
+    Network(NetworkApi),
+}
+
+/// A request to the API.
+pub(crate) struct ApiRequest {
+    pub(crate) method: &'static str,
+    /// The path with its query.
+    pub(crate) path: String,
+    /// A JSON document, or nothing.
+    pub(crate) body: Vec<u8>,
+}
+
+/// The response to a request.
+pub(crate) struct ApiResponse {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+impl ApiClient {
+    /// Opens the installation or server that the arguments name.
+    pub(crate) async fn open(args: &InstallationArgs) -> anyhow::Result<Self> {
+        match Target::find(args)? {
+            Target::Server(context) => Ok(Self::over(NetworkApi::new(&context)?)),
+            Target::Local => Self::within(&Installation::find(args)?).await,
+        }
+    }
+
+    /// Opens the API of a local installation.
+    pub(crate) async fn within(installation: &Installation) -> anyhow::Result<Self> {
+        let app = App::open(installation).await?;
+        let url = installation.web_url();
+        let host = url.split_once("://").map_or(url.as_str(), |(_, host)| host).to_owned();
+        let api = LocalApi::new(&app.server()?);
+        Ok(Self { transport: Transport::Local { api, host } })
+    }
+
+    /// Uses the API of a server.
+    pub(crate) const fn over(network: NetworkApi) -> Self {
+        Self { transport: Transport::Network(network) }
+    }
+
+    /// Gets a resource. `path` has the segments after `/v1`.
+    pub(crate) async fn get<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> anyhow::Result<T> {
+        let response = self.send("GET", url(path, query)?, Vec::new()).await?;
+        self.parse(&response).await
+    }
+
+    /// Sends a request with a JSON body, unless the body is null.
+    pub(crate) async fn change<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        let body = serde_json::to_value(body)?;
+        let body = if body.is_null() { Vec::new() } else { serde_json::to_vec(&body)? };
+        let response = self.send(method, url(path, &[])?, body).await?;
+        self.parse(&response).await
+    }
+
+    /// Reads a list, page by page, up to `limit` items.
+    pub(crate) async fn list<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        limit: usize,
+    ) -> anyhow::Result<Vec<T>> {
+        let mut items: Vec<T> = Vec::new();
+        let mut cursor: Option<String> = None;
+        while items.len() < limit {
+            let size = (limit - items.len()).min(MAX_LIMIT as usize).to_string();
+            let mut query = query.to_vec();
+            query.push(("limit", &size));
+            query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+            let page: Page<T> = self.get(path, &query).await?;
+            items.extend(page.items);
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        items.truncate(limit);
+        Ok(items)
+    }
+
+    /// Returns the orgs that the caller may view, by slug.
+    pub(crate) async fn orgs(&self) -> anyhow::Result<Vec<OrgSummary>> {
+        Ok(self.get::<Page<OrgSummary>>(&["orgs"], &[]).await?.items)
+    }
+
+    /// Finds an org by its slug or id; without a name, the only one beside the platform. The
+    /// error lists the slugs.
+    pub(crate) async fn find_org(&self, name: &str) -> anyhow::Result<OrgApi> {
+        let orgs = self.orgs().await?;
+        let slugs = || orgs.iter().map(|org| org.slug.as_str()).collect::<Vec<_>>().join(", ");
+        let org = if name.is_empty() {
+            let mut active = orgs.iter().filter(|org| !org.platform && !org.archived);
+            match (active.next(), active.next()) {
+                (Some(only), None) => only,
+                _ => {
+                    anyhow::bail!("name an org with --org or OSTLER_ORG; there are: {}", slugs())
+                }
+            }
+        } else {
+            let found = orgs.iter().find(|org| org.slug == name || org.id.to_string() == name);
+            found.ok_or_else(|| anyhow::anyhow!("no org `{name}`; there are: {}", slugs()))?
+        };
+        Ok(self.org(org.clone()))
+    }
+
+    /// Returns the API of an org.
+    pub(crate) fn org(&self, org: OrgSummary) -> OrgApi {
+        OrgApi { api: self.clone(), org }
+    }
+
+    async fn send(
+        &self,
+        method: &'static str,
+        path: String,
+        body: Vec<u8>,
+    ) -> anyhow::Result<ApiResponse> {
+        match &self.transport {
+            Transport::Local { api, host } => {
+                let sent = LocalRequest { method, path: &path, host, body: &body };
+                let LocalResponse { status, body } = api.call(sent).await;
+                Ok(ApiResponse { status, body })
+            }
+            Transport::Network(network) => network.send(&ApiRequest { method, path, body }).await,
+        }
+    }
+
+    /// Reads the body of a response; what failed becomes an error with its sentence.
+    async fn parse<T: DeserializeOwned>(&self, response: &ApiResponse) -> anyhow::Result<T> {
+        if !(200..300).contains(&response.status) {
+            let problem = serde_json::from_slice::<Problem>(&response.body);
+            return Err(match (problem, &self.transport) {
+                (Ok(problem), Transport::Network(network)) => network.explain(problem).await,
+                (Ok(problem), Transport::Local { .. }) => problem.into(),
+                (Err(_), Transport::Network(network)) => network.foreign_answer(response.status),
+                (Err(error), Transport::Local { .. }) => error.into(),
+            });
+        }
+        let body: &[u8] = if response.body.is_empty() { b"null" } else { &response.body };
+        match (serde_json::from_slice(body), &self.transport) {
+            (Ok(parsed), _) => Ok(parsed),
+            (Err(error), Transport::Network(network)) => Err(network.unreadable(&error).await),
+            (Err(error), Transport::Local { .. }) => Err(error.into()),
+        }
+    }
+}
+
+/// Opens the installation or server and finds the org that the arguments name.
+pub(crate) async fn open_org(args: &OrgArgs) -> anyhow::Result<OrgApi> {
+    ApiClient::open(&args.installation).await?.find_org(&args.org).await
+}
+
+/// Opens the installation or server and finds the orgs that the arguments name.
+pub(crate) async fn open_orgs(
+    installation: &InstallationArgs,
+    name: &str,
+) -> anyhow::Result<Vec<OrgApi>> {
+    let api = ApiClient::open(installation).await?;
+    if !name.is_empty() {
+        return Ok(vec![api.find_org(name).await?]);
+    }
+    let orgs = api.orgs().await?;
+    Ok(orgs.into_iter().map(|org| api.org(org)).collect())
+}
+
+/// Opens the orgs of a listing.
+pub(crate) async fn open_listed_orgs(args: &OrgsArgs) -> anyhow::Result<Vec<OrgApi>> {
+    open_orgs(&args.installation, &args.org).await
+}
+
+/// Returns what a listing that is empty is about: the org, or all of them.
+pub(crate) fn orgs_name(orgs: &[OrgApi]) -> &str {
+    match orgs {
+        [only] => &only.org.name,
+        _ => "any organization",
+    }
+}
+
+/// Returns the error for something that is not in an org.
+pub(crate) fn not_here(why: String) -> anyhow::Error {
+    NotHere(why).into()
+}
+
+/// Returns the path and query of a request.
+fn url(path: &[&str], query: &[(&str, &str)]) -> anyhow::Result<String> {
+    let mut url = Url::parse("http://localhost/v1")?;
+    if let Ok(mut segments) = url.path_segments_mut() {
+        // A segment that is empty or a dot would name another resource.
+        let names =
+            path.iter().map(|name| if matches!(*name, "" | "." | "..") { "-" } else { name });
+        segments.extend(names);
+    }
+    if !query.is_empty() {
+        url.query_pairs_mut().extend_pairs(query);
+    }
+    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    Ok(format!("{}{query}", url.path()))
+}
+
+/// What a response without a value is read as.
+pub(crate) type Nothing = Option<Value>;
+
+#[cfg(test)]
+mod tests {
+    use super::url;
+
+    #[test]
+    fn k03_names_in_paths_are_encoded() {
+        let table: [(&[&str], &[(&str, &str)], &str); 4] = [
+            (&["orgs"], &[], "/v1/orgs"),
+            (
+                &["orgs", "bella", "contacts", "Rosa B/x?"],
+                &[],
+                "/v1/orgs/bella/contacts/Rosa%20B%2Fx%3F",
+            ),
+            (&["orgs", ".."], &[], "/v1/orgs/-"),
+            (&["orgs"], &[("search", "a&b"), ("limit", "5")], "/v1/orgs?search=a%26b&limit=5"),
+        ];
+        for (path, query, expected) in table {
+            assert_eq!(url(path, query).expect("a path"), expected);
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! The command line on a server: each operating command prints the same there as on a local
+//! installation.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::demo::DemoInstallation;
+use crate::manual::CommandPage;
+use crate::running_server::RunningServer;
+
+/// Commands that work on both, with arguments. `{rosa}`, `{approval}` and `{run}` are ids of
+/// the demo. Those that read come first, because the agents of a server go on by themselves.
+const CASES: &[(&str, &[&[&str]])] = &[
+    ("session ls", &[&[], &["--org", "bella", "--waiting"], &["--json"], &["--org", "nobody"]]),
+    (
+        "session show",
+        &[&["rosa", "--org", "bella"], &["{rosa}", "--json"], &["nobody", "--org", "bella"]],
+    ),
+    ("approval ls", &[&[], &["--org", "bella", "--json"]]),
+    (
+        "approval show",
+        &[&["{approval}", "--org", "bella"], &["{approval}", "--org", "bella", "--json"]],
+    ),
+    ("escalation ls", &[&[], &["--json"]]),
+    ("refund ls", &[&["--all"], &["--all", "--json"]]),
+    ("issue ls", &[&["--org", "bella"], &["--org", "harbour", "--json"]]),
+    ("issue show", &[&["{issue}", "--org", "bella"], &["zzzz", "--org", "bella"]]),
+    ("insight ls", &[&["--org", "harbour"], &["--org", "harbour", "--json"]]),
+    ("insight show", &[&["zzzz", "--org", "harbour"]]),
+    ("org-delegation ls", &[&["--org", "harbour"], &["--org", "harbour", "--json"]]),
+    ("org-delegation show", &[&["zzzz", "--org", "harbour"]]),
+    ("dead-letter ls", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
+    ("unknown-outcome ls", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
+    ("notice ls", &[&["--all", "--org", "harbour"]]),
+    ("notice show", &[&["zzzz", "--org", "bella"]]),
+    ("credit show", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
+    ("credit lines", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
+    ("knowledge ls", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
+    ("member ls", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
+    ("settings show", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
+    (
+        "audit ls",
+        &[
+            &["--org", "bella", "--action", "create_agent"],
+            &["--org", "harbour", "--action", "acknowledge_issue", "--json"],
+            &["--actor", "nobody@x.org"],
+        ],
+    ),
+    ("org ls", &[&[], &["--all", "--json"]]),
+    ("workflow ls", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
+    ("workflow approve", &[&["zzzz", "pay", "--org", "bella"]]),
+    ("workflow reject", &[&["zzzz", "pay", "--reason", "no", "--org", "bella"]]),
+    ("workflow answer", &[&["zzzz", "pay", "yes", "--org", "bella"]]),
+    ("workflow cancel", &[&["zzzz", "--org", "bella"]]),
+    ("credit grant", &[&["7", "--reference", "test", "--org", "bella"]]),
+    ("knowledge add", &[&["README.md", "--title", "Read me", "--org", "bella"]]),
+    ("knowledge rm", &[&["Read me", "--org", "bella"], &["Read me", "--org", "bella"]]),
+    ("member set", &[&["nobody@x.org", "--role", "admin", "--org", "bella"]]),
+    ("contact merge", &[&["nobody", "somebody", "--org", "bella"]]),
+    ("issue acknowledge", &[&["{issue}", "--org", "bella"]]),
+    ("issue resolve", &[&["zzzz", "done", "--org", "bella"]]),
+    ("issue dismiss", &[&["zzzz", "--org", "bella", "--json"]]),
+    ("insight acknowledge", &[&["zzzz", "--org", "harbour"]]),
+    (
+        "org-delegation create",
+        &[
+            &["Open at ten", "--to", "bella", "--org", "harbour"],
+            &["x", "--to", "nobody", "--org", "harbour"],
+        ],
+    ),
+    ("org-delegation accept", &[&["zzzz", "--org", "bella"]]),
+    ("org-delegation complete", &[&["zzzz", "done", "--org", "bella"]]),
+    ("org-delegation reject", &[&["zzzz", "--org", "bella"]]),
+    ("dead-letter replay", &[&["zzzz", "--org", "bella"]]),
+    ("dead-letter abandon", &[&["zzzz", "--reason", "gone", "--org", "bella"]]),
+    ("unknown-outcome resolve", &[&["zzzz", "done once", "--org", "bella"]]),
+    ("refund paid", &[&["zzzz", "--org", "bella"]]),
+    ("refund refuse", &[&["zzzz", "--reason", "no", "--org", "bella"]]),
+    ("notice ack", &[&["zzzz", "--org", "bella"]]),
+    ("session take-over", &[&["{rosa}"], &["{rosa}"]]),
+    ("session say", &[&["{rosa}", "Hello Rosa"]]),
+    ("session assign", &[&["{rosa}", "--agents", "nobody"]]),
+    ("approval reject", &[&["{approval}", "--reason", "it was eaten", "--org", "bella"]]),
+    ("approval approve", &[&["{approval}", "--org", "bella"]]),
+    ("session resume", &[&["{rosa}"]]),
+    ("session dismiss", &[&["{rosa}"]]),
+    ("session close", &[&["vera", "--org", "bella", "--json"]]),
+];
+
+/// Commands that make sense on the machine of the installation, or on this machine, only.
+const ON_THE_MACHINE: &[&str] = &[
+    "acp",
+    "bench",
+    "chat",
+    "completions bash",
+    "completions fish",
+    "completions man",
+    "completions zsh",
+    "config",
+    "context ls",
+    "context rm",
+    "context use",
+    "demo",
+    "doctor",
+    "init",
+    "key create",
+    "key ls",
+    "key revoke",
+    "login",
+    "logout",
+    "migrate",
+    "mock-model",
+    "permission ls",
+    "permission test",
+    "permission trust",
+    "prune",
+    "run",
+    "schema",
+    "serve",
+    "worker",
+];
+
+/// Operating commands that still work on a local installation only. Nothing is added here.
+const LOCAL_ONLY: &[&str] = &[
+    "agent archive",
+    "agent create",
+    "agent edit",
+    "agent ls",
+    "agent pause",
+    "agent promotion approve",
+    "agent promotion ls",
+    "agent promotion reject",
+    "agent promotion review",
+    "agent resume",
+    "agent rm",
+    "agent send",
+    "agent set",
+    "agent show",
+    "agent start",
+    "agent stop",
+    "apply",
+    "budget set",
+    "budget show",
+    "bus dead-letters",
+    "bus replay",
+    "bus status",
+    "channel add",
+    "channel change",
+    "channel ls",
+    "contact delete",
+    "contact export",
+    "contact link",
+    "contact ls",
+    "contact show",
+    "data import",
+    "data ls",
+    "data rm",
+    "data show",
+    "deep-link create",
+    "deep-link ls",
+    "deep-link revoke",
+    "delegation create",
+    "delegation ls",
+    "delegation show",
+    "delegation update",
+    "export",
+    "harness show",
+    "instruction ls",
+    "instruction withdraw",
+    "integration connect",
+    "integration disconnect",
+    "integration ls",
+    "link create",
+    "link ls",
+    "link revoke",
+    "mcp add",
+    "mcp ls",
+    "mcp rm",
+    "mcp show",
+    "mcp test",
+    "member accept",
+    "member add",
+    "member invite",
+    "member remove",
+    "model ls",
+    "model test",
+    "model use",
+    "notice set",
+    "org archive",
+    "org create",
+    "org edit",
+    "org set",
+    "org show",
+    "org tree",
+    "permission what-if",
+    "plan approve",
+    "plan ls",
+    "plan reject",
+    "policy set",
+    "policy show",
+    "policy what-if",
+    "send",
+    "settings set",
+    "soul diff",
+    "soul edit",
+    "soul export",
+    "soul import",
+    "soul log",
+    "soul preview",
+    "soul proposals approve",
+    "soul proposals ls",
+    "soul proposals reject",
+    "soul proposals show",
+    "soul propose",
+    "soul reflect",
+    "soul rollback",
+    "soul show",
+    "team add",
+    "team ask",
+    "team broadcast",
+    "team create",
+    "team ls",
+    "team remove",
+    "team stop",
+    "tools add",
+    "tools explain",
+    "tools ls",
+    "tools rm",
+    "tools show",
+    "tools test",
+    "user invite",
+    "user log-out",
+    "user ls",
+    "user sessions",
+    "user set",
+    "user show",
+    "workflow resume",
+    "workflow run",
+    "workflow show",
+    "workflow signal",
+    "worklist answer",
+    "worklist ls",
+];
+
+/// The words that the credential and the moment make different.
+fn normalized(text: &str) -> String {
+    let words = text.split_inclusive(|c: char| c.is_whitespace() || "\"`,;()[]…".contains(c));
+    let lines: String = words.map(normalized_word).collect();
+    // Columns are as wide as what is in them.
+    let lines = lines.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn normalized_word(word: &str) -> String {
+    let end = word.find(|c: char| c.is_whitespace() || "\"`,;()[]…".contains(c));
+    let (core, end) = word.split_at(end.unwrap_or(word.len()));
+    let digits = core.chars().filter(char::is_ascii_digit).count();
+    let is_time =
+        digits >= 4 && core.contains(':') && core.chars().all(|c| "0123456789:-TZ.".contains(c));
+    let is_id = core.split_once('_').is_some_and(|(kind, id)| {
+        kind.len() == 3 && id.len() == 26 && id.chars().all(|c| c.is_ascii_alphanumeric())
+    });
+    let core = if is_time {
+        "TIME"
+    } else if is_id {
+        "ID"
+    } else {
+        core
+    };
+    format!("{core}{end}")
+}
+
+struct Server {
+    url: String,
+    key: String,
+    config: tempfile::TempDir,
+    _running: RunningServer,
+}
+
+impl Server {
+    /// Runs a command on the server, in a folder without an installation.
+    fn run(&self, args: &[String]) -> Output {
+        self.command().args(args).args(["--server", &self.url]).output().expect("ostler runs")
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ostler"));
+        command
+            .current_dir(self.config.path())
+            .env("XDG_CONFIG_HOME", self.config.path())
+            .env("OSTLER_API_KEY", &self.key)
+            .env_remove("OSTLER_HOME");
+        command
+    }
+}
+
+/// Starts a server on a copy of an installation, for a caller with every right.
+fn serve_copy(demo: &DemoInstallation, copy: &Path) -> Server {
+    let key = ["key", "create", "test", "--org", "platform", "--role", "platform_admin"];
+    let key = demo.json(&key)["secret"].as_str().expect("a key").to_owned();
+    copy_folder(Path::new(&demo.home()), copy);
+    let running = RunningServer::start(&copy.to_string_lossy());
+    let url = format!("http://{}", running.address);
+    let config = tempfile::tempdir().expect("a folder");
+    fs::write(config.path().join("README.md"), "# Read me\n\nA text.\n").expect("a file");
+    Server { url, key, config, _running: running }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let target = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            copy_folder(&path, &target);
+        } else {
+            fs::copy(&path, &target).expect("a copy");
+        }
+    }
+}
+
+fn texts(output: &Output) -> (bool, String, String) {
+    let text = |bytes: &[u8]| normalized(&String::from_utf8_lossy(bytes));
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
+}
+
+/// K03: each operating command prints the same on a local installation and on a server with a
+/// copy of it, errors included. A command in none of the lists fails this test.
+#[test]
+fn k03_each_operating_command_prints_the_same_on_a_server() {
+    let demo = DemoInstallation::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = serve_copy(&demo, &folder.path().join("copy"));
+    let id = |args: &[&str], field: &str| {
+        let found = demo.json(args);
+        found[0][field].as_str().unwrap_or_else(|| panic!("{args:?}: {found}")).to_owned()
+    };
+    let approval = demo.json(&["approval", "ls", "--org", "bella"])[0].clone();
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    let names = [
+        ("{rosa}", text(&approval["session"])),
+        ("{approval}", text(&approval["id"])),
+        ("{issue}", id(&["issue", "ls", "--org", "bella"], "id")),
+    ];
+    let mut different = Vec::new();
+    for (command, variants) in CASES {
+        for variant in *variants {
+            let words = command.split(' ').chain(variant.iter().copied());
+            let named = |word: &str| {
+                let found = names.iter().find(|(name, _)| *name == word);
+                found.map_or_else(|| word.to_owned(), |(_, id)| id.clone())
+            };
+            let args: Vec<String> = words.map(named).collect();
+            let local = Command::new(env!("CARGO_BIN_EXE_ostler"))
+                .args(&args)
+                .args(["--home", &demo.home()])
+                .current_dir(server.config.path())
+                .output()
+                .expect("ostler runs");
+            let (local, remote) = (texts(&local), texts(&server.run(&args)));
+            if local != remote {
+                different.push(format!("{args:?}:\n{local:#?}\n{remote:#?}"));
+            }
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+/// K03: every command is in one list, and those that a server does not do say so.
+#[test]
+fn k03_commands_for_the_machine_say_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut wrong = Vec::new();
+    for page in CommandPage::all(folder.path()) {
+        let name = page.words.join(" ");
+        let is_case = CASES.iter().any(|(command, _)| *command == name);
+        let is_local =
+            ON_THE_MACHINE.contains(&name.as_str()) || LOCAL_ONLY.contains(&name.as_str());
+        if is_case == is_local {
+            wrong.push(name);
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new(), "commands without a decision");
+    for args in [&["prune"][..], &["serve"], &["doctor"], &["key", "ls"], &["completions", "bash"]]
+    {
+        let error = crate::stderr(&[args, &["--server", "http://127.0.0.1:1"]].concat());
+        assert!(error.contains("on the machine of the installation only"), "{args:?}: {error}");
+    }
+}
+
+/// K03: somebody logs in with a key or a password, works from any folder, and logs out. What
+/// goes wrong is a sentence that says what to do.
+#[test]
+fn k03_people_log_in_and_work_from_any_folder() {
+    let demo = DemoInstallation::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = serve_copy(&demo, &folder.path().join("copy"));
+    let run = |args: &[&str], input: &str| {
+        let mut command = server.command();
+        command.args(args).env_remove("OSTLER_API_KEY").stdin(Stdio::piped());
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        let mut stdin = child.stdin.take().expect("an input");
+        std::io::Write::write_all(&mut stdin, input.as_bytes()).expect("written");
+        drop(stdin);
+        let output = child.wait_with_output().expect("it ends");
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8(text).expect("text"))
+    };
+    let (ok, said) = run(&["session", "ls"], "");
+    assert!(!ok && said.contains("ostler login"), "{said}");
+    let (ok, said) = run(&["session", "ls", "--server", &server.url], "");
+    assert!(!ok && said.contains("you are not logged in to"), "{said}");
+    let (ok, said) = run(&["login", &server.url], "osk_wrong\n");
+    assert!(!ok && said.contains("this is no API key"), "{said}");
+    let (ok, said) = run(&["login", &server.url, "--name", "work"], &format!("{}\n", server.key));
+    assert!(ok && said.contains("logged in to") && !said.contains("osk_"), "{said}");
+    let (ok, said) = run(&["approval", "ls"], "");
+    assert!(ok && said.contains("refund_payment"), "{said}");
+    let (ok, said) = run(&["context", "ls", "--json"], "");
+    let listed: Value = serde_json::from_str(&said).expect("JSON");
+    assert!(ok && listed[0]["current"] == true && listed[0]["name"] == "work", "{said}");
+    assert!(run(&["context", "use", "--none"], "").0);
+    let (ok, said) = run(&["approval", "ls", "--context", "work", "--org", "nobody"], "");
+    assert!(!ok && said.contains("no org `nobody`; there are: bella"), "{said}");
+    let (ok, said) = run(&["logout", "--name", "work"], "");
+    assert!(ok && said.contains("ostler key revoke"), "{said}");
+    let (ok, said) = run(&["approval", "ls", "--context", "work"], "");
+    assert!(!ok && said.contains("no context `work`"), "{said}");
+    let (ok, said) = run(&["login", "http://127.0.0.1:1"], &server.key);
+    assert!(!ok && said.contains("http://127.0.0.1:1 cannot be reached"), "{said}");
+    let (ok, said) = run(&["login", "http://ostler.example"], &server.key);
+    assert!(!ok && said.contains("unencrypted"), "{said}");
+}
