@@ -73,11 +73,12 @@ impl Caller {
         }
     }
 
-    /// Returns the orgs of the caller.
+    /// Returns the orgs of the caller. The terminal has none of its own.
     pub(crate) fn orgs(&self) -> Vec<OrgId> {
         match self {
             Self::Key { org, .. } => vec![*org],
             Self::User { account, .. } => account.memberships.iter().map(|one| one.org).collect(),
+            Self::Terminal => Vec::new(),
         }
     }
 

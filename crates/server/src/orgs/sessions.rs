@@ -7,9 +7,9 @@ use ostler_api::session::{
     SessionMessage, TakeoverResult,
 };
 use ostler_api::session_work::{ListedSession, SessionHolder};
+use ostler_api::transcript::Transcript;
 use ostler_domain::channel::Channel;
 use ostler_domain::human::escalation::Urgency;
-use ostler_api::transcript::Transcript;
 use ostler_domain::id::SessionId;
 use ostler_domain::message::MessagePart;
 use ostler_runtime::operations::{self, SessionQuery, Takeover};

@@ -29,7 +29,7 @@ pub(super) async fn run(args: &WorkflowControlArgs, control: StepControl) -> any
         StepControl::Pause => "paused",
         StepControl::Continue => "continued",
     };
-    print_step(&args.target, &org, id, &Task::new(args.step.clone()), text)
+    print_step(&args.target, &org.slug, id, &Task::new(args.step.clone()), text)
 }
 
 /// Runs a failed workflow again.
@@ -41,6 +41,6 @@ pub(super) async fn retry(args: &WorkflowArgs) -> anyhow::Result<()> {
     }
     let names: Vec<&str> = steps.iter().map(StepName::as_str).collect();
     anstream::println!("runs again: {}", names.join(", "));
-    print_resume(&org, id);
+    print_resume(&org.slug, id);
     Ok(())
 }
