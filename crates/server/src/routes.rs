@@ -1,4 +1,6 @@
-//! The router: the routes of the table, and the middleware around them.
+//! The router: the routes of the table, and the middleware around them. A new route is added to
+//! the `routes()` of its module, a new module to `route/table.rs`; who may call it is its first
+//! argument, checked in `route/access.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The list of built-in tools, in the order of `domain`'s catalogue.
+//! The built-in tools of this crate, in the order of their specifications in
+//! `domain::tool::catalogue`, which says what else a new tool needs.
 
 use std::sync::Arc;
 

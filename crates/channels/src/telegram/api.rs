@@ -110,6 +110,7 @@ impl ApiOutcome {
             Self::NotSent(reason) => SendOutcome::retry(reason),
             Self::Unknown(reason) => SendOutcome::unknown(reason),
             Self::Error(ApiError { status, message: reason, retry_after }) => match status {
+                // Too many requests, or a failure: all messages of the bot wait that long.
                 429 | 500.. => SendOutcome::Retry { retry_after, reason },
                 400 if reason.contains("can't parse entities") => {
                     SendOutcome::FormattingRejected { reason }

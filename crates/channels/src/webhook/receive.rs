@@ -23,6 +23,7 @@ struct Payload {
     kind: String,
     from: PayloadSender,
     group: Option<String>,
+    /// For replies that quote it; a repeat is recognized by the header `webhook-id`.
     message_id: Option<String>,
     reply_to: Option<String>,
     text: Option<String>,

@@ -1,4 +1,8 @@
 //! The specifications of the built-in tools.
+//!
+//! A new tool has its specification here and its code where its state is: tools on an org's
+//! records in `tools` (a file, and an arm in `tools::catalogue`; one that writes also a
+//! `StoreEffect`), those between agents and business layers in `runtime`.
 
 use super::ToolGroup::{
     Agency, Bookings, Crm, CrossLayer, Knowledge, Management, Media, Offers, Orders, Outreach,

@@ -1,5 +1,5 @@
-//! The state of a receiver: when all messages of a binding wait because it fails or asks for
-//! a pause, and when they go on.
+//! The state of a receiver: when all messages of a binding wait because it fails (the circuit
+//! breaker) or asks for a pause (too many requests), and when they go on.
 
 use std::time::Duration;
 

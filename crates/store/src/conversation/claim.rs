@@ -76,7 +76,8 @@ const DUE_ORGS: Sql = sql!(
        FROM due WHERE due.org IS NOT NULL)
      SELECT org, active FROM loaded WHERE active < ?1 ORDER BY active, random() LIMIT ?2"
 );
-/// The due conversations of an org, the longest waiting first.
+/// The due conversations of an org, the longest waiting first. A lease that has expired is due,
+/// because `pending_at` of a leased conversation is the end of its lease.
 const DUE_CONVERSATIONS: Sql = Sql {
     sqlite: "SELECT c.id, c.lease_token, c.epoch, c.key,
          coalesce((SELECT k.version FROM checkpoints k

@@ -20,7 +20,8 @@ pub struct NewInboxEntry {
     pub key: ConversationKey,
     /// The id that the conversation gets if it is new.
     pub new_conversation: ConversationId,
-    /// The provider's id of the message; a repeat has the same one.
+    /// The id of the delivery at the provider, by which a repeat is recognized: of a webhook its
+    /// `webhook-id`, of a chat its message.
     pub provider_id: String,
     /// JSON.
     pub payload: String,

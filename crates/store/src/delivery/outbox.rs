@@ -176,8 +176,9 @@ const REPEAT_UNREPORTED: Sql = sql!(
          WHERE c.org = outbox.org AND c.id = outbox.conversation))"
 );
 /// Lanes with due entries and how many of each are being sent, and may be, those with the
-/// fewest first. A lane whose binding is paused has none, one with an open breaker one. The query skips along the index from one lane to the next, so that a long
-/// one costs no more than another.
+/// fewest first. A lane whose binding is paused has none, one with an open breaker one. The
+/// query skips along the index from one lane to the next, so that a long one costs no more
+/// than another.
 const DUE_LANES: Sql = sql!(
     "WITH RECURSIVE lanes (lane) AS (
        SELECT (SELECT o.lane FROM outbox o WHERE o.state = 'pending' ORDER BY o.lane LIMIT 1)
