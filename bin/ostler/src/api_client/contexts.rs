@@ -1,6 +1,7 @@
 //! The servers that somebody has logged in to, in a file that only they may read.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
@@ -212,7 +213,7 @@ pub(crate) fn parse_url(text: &str) -> anyhow::Result<String> {
         format!("`{text}` is no address of a server; write https://ostler.example.com")
     })?;
     let is_own_machine = match url.host_str() {
-        Some(host) => matches!(host, "localhost" | "[::1]") || host.starts_with("127."),
+        Some(host) => is_own_machine(host),
         None => bail!("`{text}` has no host; write https://ostler.example.com"),
     };
     match url.scheme() {
@@ -226,6 +227,12 @@ pub(crate) fn parse_url(text: &str) -> anyhow::Result<String> {
         "write the address alone, without a user, a password or a query"
     );
     Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// Returns whether a host of a URL is this machine, whatever a name server says.
+fn is_own_machine(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// Returns an API key, if the text is one.
