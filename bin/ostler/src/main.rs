@@ -23,6 +23,7 @@ mod refused_command;
 mod screen;
 mod secrets;
 mod server_threads;
+mod stop_signals;
 mod stream_preview;
 mod telemetry;
 mod thread_modes;

@@ -9,6 +9,8 @@ use clap::Args;
 use ostler_scripted::Script;
 use ostler_scripted::mock::{MockLimits, MockServer};
 
+use crate::stop_signals::StopSignals;
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,9 +39,11 @@ pub(crate) async fn run(args: &MockModelArgs) -> anyhow::Result<()> {
     let server = MockServer::start_with(address, script, limits)
         .await
         .with_context(|| format!("cannot listen on {address}; --port 0 takes any free port"))?;
+    // Before it is said that it answers, so that no signal ends the process at once.
+    let mut signals = StopSignals::listen().context("cannot wait for Ctrl-C")?;
     let file = args.script.display();
     anstream::println!("{} answers from {file}; press Ctrl-C to stop", server.url());
-    tokio::signal::ctrl_c().await.context("cannot wait for Ctrl-C")?;
+    signals.next().await;
     server.stop().await;
     Ok(())
 }

@@ -9,8 +9,6 @@ use clap::Args;
 use ostler_server::metrics::serve_metrics;
 use ostler_store::{RowSecurity, Store};
 use tokio::net::TcpListener;
-#[cfg(unix)]
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::args::InstallationArgs;
@@ -21,6 +19,7 @@ use crate::home_lock::HomeLock;
 use crate::installation::Installation;
 use crate::private_files;
 use crate::screen::DIM;
+use crate::stop_signals::StopSignals;
 use crate::telemetry::TraceExporter;
 
 #[derive(Debug, Args)]
@@ -126,34 +125,4 @@ async fn check_row_security(store: &Store) -> anyhow::Result<()> {
         );
     }
     Ok(())
-}
-
-/// Ctrl-C and SIGTERM, from the moment on that it is made.
-struct StopSignals {
-    #[cfg(unix)]
-    terminate: Signal,
-    #[cfg(unix)]
-    interrupt: Signal,
-}
-
-impl StopSignals {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self {
-            #[cfg(unix)]
-            terminate: signal(SignalKind::terminate())?,
-            #[cfg(unix)]
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    /// Waits for the next one.
-    async fn next(&mut self) {
-        #[cfg(unix)]
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-        #[cfg(not(unix))]
-        let _ = tokio::signal::ctrl_c().await;
-    }
 }
