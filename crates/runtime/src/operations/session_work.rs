@@ -235,7 +235,11 @@ async fn listed(
 ) -> Result<Vec<ListedSession>> {
     let keys = page.iter().map(|one| (one.id, one.thread)).collect();
     let work = store.session_work(keys, reader).await?;
-    let sessions: Vec<Session> = decode_each("session", page.iter().map(|one| one.data.as_str()))?;
+    let mut sessions: Vec<Session> =
+        decode_each("session", page.iter().map(|one| one.data.as_str()))?;
+    for session in &mut sessions {
+        session.refresh_counts(store).await?;
+    }
     let each = sessions.into_iter().zip(work).map(|(session, work)| ListedSession {
         unread: unread(&session, &work),
         assignment: work.assignment,
