@@ -99,7 +99,7 @@ test('u04 a run shows its steps, its calls and the nine groups of the harness', 
   const [run] = (await api(`sessions/${session}`)).runs
   const page = await open(`/#/runs/${run.id}`)
   await page.getByRole('row', { name: /model and tools/ }).first().waitFor()
-  await page.getByText('refund payment').waitFor()
+  await page.getByRole('heading', { name: 'refund payment' }).waitFor()
   const groups = ['Identity', 'Soul', 'Tool scope', 'Credit budget', 'Autonomy', 'Rate limits', 'Session context', 'Error state', 'Escalation state']
   for (const name of groups) await page.getByText(name, { exact: true }).first().waitFor()
   assert.deepEqual(page.problems, [])

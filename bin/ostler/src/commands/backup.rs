@@ -20,7 +20,7 @@ use crate::screen::{DIM, RowProgress, thousands};
 #[command(after_help = "\
 Examples:
   ostler backup ostler-2026-01-31.backup
-  ostler backup --database postgres://ostler@localhost/ostler ostler.backup --json
+  ostler backup --database postgres://localhost/ostler ostler.backup --json
 
 The installation goes on working meanwhile. The file has every row of every table as it was
 at one moment, with the files of messages. It does not have ostler.toml, the folder secrets/

@@ -207,7 +207,7 @@ fn o25_two_contacts_of_one_person_are_merged() {
     }
     let merge = ["contact", "merge", "rosa@x.it", "Rosa", "--org", "bella"];
     let other = demo.error(&["contact", "merge", "rosa@x.it", "Rosa", "--org", "harbour"]);
-    assert!(other.contains("no contact or visitor `rosa@x.it`"), "not across orgs: {other}");
+    assert!(other.contains("no contact or visitor `"), "not across orgs: {other}");
     let merged = demo.json(&merge);
     let moved = ["identifiers", "conversations", "records"].map(|name| merged[name].as_u64());
     assert_eq!(moved, [Some(1); 3], "with the order that the demo has");

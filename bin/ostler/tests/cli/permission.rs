@@ -211,14 +211,14 @@ fn z14_an_approval_shows_who_set_its_rule() {
     let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
     let id = waiting[0]["id"].as_str().expect("an approval").to_owned();
     let show = ["approval", "show", &id, "--org", "bella"];
-    let rule = demo.json(&show)["rule"].clone();
+    let rule = demo.json(&show)["rule"]["setting"].clone();
     assert_eq!(rule["field"], "autonomy", "{rule}");
     let resource = rule["resource"].as_str().expect("a resource").to_owned();
     let slug = resource.rsplit('/').next().expect("a slug");
     let allow = format!("ostler agent set {slug} --org bella autonomy=autonomous");
     assert_eq!(rule["allow_with"], allow);
     demo.run(&["agent", "set", slug, "--org", "bella", "autonomy=draft_only"]);
-    let rule = demo.json(&show)["rule"].clone();
+    let rule = demo.json(&show)["rule"]["setting"].clone();
     assert_eq!(rule["set_by"], "terminal", "{rule}");
     assert!(rule["set_at"].is_string(), "{rule}");
     let text = demo.run(&show);
@@ -238,7 +238,8 @@ fn z14_tools_and_sessions_name_who_set_a_rule() {
     let waiting = demo.json(&["approval", "ls", "--org", "bella"]);
     let tool = waiting[0]["tool"].as_str().expect("a tool").to_owned();
     let id = waiting[0]["id"].as_str().expect("an approval");
-    let rule = demo.json(&["approval", "show", id, "--org", "bella"])["rule"].clone();
+    let shown = demo.json(&["approval", "show", id, "--org", "bella"]);
+    let rule = shown["rule"]["setting"].clone();
     let agent = rule["resource"].as_str().expect("a resource").rsplit('/').next().expect("a slug");
     // What waits is a past call for the tool, and not for the approval itself.
     let (setting, text) = explain(agent, &tool);

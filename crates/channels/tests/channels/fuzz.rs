@@ -154,7 +154,7 @@ fn s05_generated_webhooks_are_parsed_or_refused() {
     let samples = [
         json!({"type": "message", "from": {"id": "+39 06", "name": "Rosa"}, "text": "ciao",
             "attachments": [{"url": "https://gateway.example/1", "media_type": "image/png"}]}),
-        json!({"type": "button", "from": {"id": "rosa"}, "data": "confirm:1"}),
+        json!({"type": "press", "from": {"id": "rosa"}, "press": "confirm:1"}),
         json!({"type": "command", "from": {"id": "rosa"}, "name": "start", "payload": "x"}),
     ];
     let samples = samples.map(|sample| sample.to_string().into_bytes());

@@ -83,19 +83,20 @@ impl Case {
 
     fn affords(&self, tool: &ToolSpec) -> bool {
         let TurnBudget { reserved, top_up, session, team, .. } = self.budget;
+        let price = tool.price_of(&serde_json::Value::Null);
         tool.role == ToolRole::Control
-            || (tool.price.get() <= reserved.get() + top_up.get()
-                && tool.price <= session
-                && team.is_none_or(|left| tool.price <= left))
+            || (price.get() <= reserved.get() + top_up.get()
+                && price <= session
+                && team.is_none_or(|left| price <= left))
     }
 
     fn failed(&self, tool: &ToolSpec) -> bool {
-        tool.role == ToolRole::Ordinary && self.errors.disabled().contains_key(&tool.name)
+        tool.role != ToolRole::Control && self.errors.disabled().contains_key(&tool.name)
     }
 
     /// Returns whether the session is read-only and this tool does more than read.
     fn blocked_by_read_only(&self, tool: &ToolSpec) -> bool {
-        let changes = tool.role == ToolRole::Ordinary && tool.risk != Risk::Read;
+        let changes = tool.role != ToolRole::Control && tool.risk != Risk::Read;
         changes && self.budget.session <= self.budget.read_reserve
     }
 
@@ -111,10 +112,12 @@ impl Case {
 
     /// Returns whether autonomy or permissions, each by itself, forbid this tool.
     fn forbidden(&self, kind: RulesKind, tool: &ToolSpec) -> bool {
-        let drafts = self.level == AutonomyLevel::DraftOnly && tool.risk != Risk::Read;
+        let drafts = self.level == AutonomyLevel::DraftOnly
+            && tool.risk != Risk::Read
+            && tool.role == ToolRole::Ordinary;
         let facts = PermissionFacts { yolo: self.yolo, rules: &self.rules, grants: &self.grants };
         let denied = facts.resolve(query(tool)).0 == PermissionPolicy::Deny;
-        tool.role == ToolRole::Ordinary
+        tool.role != ToolRole::Control
             && match kind {
                 RulesKind::Conversation => drafts,
                 RulesKind::Interactive => denied,

@@ -90,7 +90,7 @@ fn m48_the_limit_of_a_subagent_is_one_of_the_budget() {
     let refused =
         BudgetExceeded { wanted: credits(2), remaining: credits(1), limit: BudgetLimit::Subagent };
     assert_eq!(budget.spend(credits(2)), Err(refused));
-    assert_eq!(refused.to_string(), "this costs 2 and the subagent has 1 left");
+    assert_eq!(refused.to_string(), "this costs 2 credits and the subagent has 1 credit left");
     budget.refund(credits(2));
     assert_eq!(budget.tightest_limit(), (credits(3), BudgetLimit::Subagent));
 }
