@@ -327,7 +327,7 @@ async fn c12_c13_c14_e01_a_run_stores_messages_counters_ledger_and_usage() {
         .collect();
     expenses.sort_by_key(|one| one.1);
     let booking = Expense::Tool(ToolName::from_static("create_booking"));
-    assert_eq!(expenses, [(booking, 1, GIA), (Expense::Model, 2, GIA)]);
+    assert_eq!(expenses, [(booking, 1, GIA), (Expense::ModelCalls("scripted".into()), 2, GIA)]);
     scenario.say("rosa", "hello").await;
     let today = scenario.harness("rosa").await.rate_limits.today;
     assert_eq!((today.messages, today.cost.as_micros()), (1, 20_000));

@@ -41,6 +41,7 @@ const MODEL: Method = Method {
         ("crates/models/src/retry.rs", 1, "a model that passes the question on"),
         ("crates/models/src/modalities.rs", 1, "a model that passes the question on"),
         ("crates/models/src/catalogue/usage.rs", 1, "a model that passes the question on"),
+        ("crates/models/src/metrics.rs", 1, "a model that passes the question on"),
     ],
 };
 

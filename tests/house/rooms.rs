@@ -27,15 +27,16 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 ];
 
 /// Modules that every room may use, and what each of them may use.
-const SHARED: [(&str, &[&str]); 20] = [
+const SHARED: [(&str, &[&str]); 22] = [
     ("faults", &[]),
     ("ids", &[]),
     ("outage_log", &[]),
+    ("trace_context", &[]),
     ("deltas", &[]),
     ("channel_binding", &[]),
     ("records", &[]),
     ("toolbox", &[]),
-    ("deps", &["deltas", "toolbox"]),
+    ("deps", &["deltas", "metrics", "toolbox"]),
     ("org_view", &["records", "toolbox"]),
     ("run_error", &["records"]),
     ("running_turns", &["org_view", "records"]),
@@ -48,6 +49,7 @@ const SHARED: [(&str, &[&str]); 20] = [
     ("shared_bot", &["channel_binding", "ids", "org_view", "records"]),
     ("pending_commit", &["ids", "records"]),
     ("inbox", &["faults", "ids", "records"]),
+    ("metrics", &["records"]),
 ];
 
 #[test]

@@ -44,7 +44,8 @@ async fn l34_l35_the_spend_of_a_test_is_kept_apart(store: Store) {
             LedgerLineKind::Grant(_) => None,
         })
         .collect();
-    assert_eq!(expenses, [Expense::Model.in_test(), Expense::Model]);
+    let calls = Expense::ModelCalls("scripted".into());
+    assert_eq!(expenses, [calls.clone().in_test(), calls]);
 }
 
 on_every_database!(l53_conversations_are_on_the_contacts_record);

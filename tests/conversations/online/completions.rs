@@ -1,5 +1,6 @@
 //! Agents as models of the OpenAI API.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ostler_domain::agent::Agent;
@@ -54,8 +55,9 @@ async fn refused(online: &Online, key: Option<&str>, body: &Value) -> (u16, Valu
     let answer = post(online, key, body).await;
     let status = answer.status().as_u16();
     let body: Value = answer.json().await.unwrap();
-    let fields = body["error"].as_object().expect("an error").keys();
-    assert_eq!(fields.collect::<Vec<_>>(), ["code", "message", "param", "type"], "{body}");
+    let fields: BTreeSet<&str> =
+        body["error"].as_object().expect("an error").keys().map(String::as_str).collect();
+    assert_eq!(fields, ["code", "message", "param", "type"].into(), "{body}");
     (status, body["error"].clone())
 }
 

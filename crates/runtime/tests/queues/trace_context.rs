@@ -27,7 +27,7 @@ impl QueueAgent for Forwarder {
 
 /// K08: what an agent does because of a message belongs to the trace of the message, and the
 /// next agent's span is below its own.
-async fn k08_a_trace_goes_on_across_the_bus(backend: &Backend) {
+async fn a_trace_goes_on_across_the_bus(backend: &Backend) {
     let exporter = InMemorySpanExporter::default();
     let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
     let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
@@ -53,16 +53,12 @@ async fn k08_a_trace_goes_on_across_the_bus(backend: &Backend) {
 }
 
 // The subscriber is that of the thread, so everything runs on one.
-mod k08_a_trace_goes_on_across_the_bus {
-    use crate::kit::Backend;
+#[tokio::test]
+async fn k08_a_trace_goes_on_across_the_bus_in_memory() {
+    a_trace_goes_on_across_the_bus(&Backend::Memory).await;
+}
 
-    #[tokio::test]
-    async fn memory() {
-        super::k08_a_trace_goes_on_across_the_bus(&Backend::Memory).await;
-    }
-
-    #[tokio::test]
-    async fn rabbitmq() {
-        super::k08_a_trace_goes_on_across_the_bus(&Backend::rabbitmq()).await;
-    }
+#[tokio::test]
+async fn k08_a_trace_goes_on_across_rabbitmq() {
+    a_trace_goes_on_across_the_bus(&Backend::rabbitmq()).await;
 }

@@ -101,7 +101,7 @@ impl OrgStore<'_> {
             let step = move |tx: &Tx| delete(tx, org, contact);
             while self.write(step).await?.add_to(&mut counts) == Remaining::More {}
         }
-        sweep::sweep(*self, contact).await?;
+        sweep::sweep(*self, contact, audit_id).await?;
         let (action, subject, data) = (ACTION.into(), contact.to_string(), "{}".into());
         let entry = NewAuditEntry { id: audit_id, actor, action, subject, data };
         self.write(move |tx| finish(tx, org, contact, &entry)).await?;

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use ostler_domain::contact::Contact;
-use ostler_domain::id::OrgId;
+use ostler_domain::id::{AuditId, ContactId, OrgId};
 use ostler_domain::org::OrgPlace;
 
 use crate::OrgStore;
@@ -17,8 +17,6 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::error::Result;
 
-/// What stands instead of a marker.
-const REPLACEMENT: &str = "[deleted]";
 /// Shorter addresses and numbers stand in too many texts by chance.
 const MIN_ADDRESS: usize = 6;
 const MIN_NUMBER: usize = 9;
@@ -96,19 +94,23 @@ pub(super) fn markers(contact: &Contact) -> Vec<String> {
     all.into_iter().collect()
 }
 
+/// Returns what stands instead of a marker. It differs from that of other markers and other
+/// contacts, because a column may have to be unique, such as the references of grants.
+fn replacement(erasure: AuditId, number: usize) -> String {
+    format!("[deleted {:x}.{number}]", erasure.as_u128() & 0xffff_ffff)
+}
+
 /// A column in which a marker was found.
 struct MarkedColumn {
     table: String,
     column: String,
     marker: String,
+    replacement: String,
 }
 
 /// Replaces what names a deleted contact in the texts of its org, and of the orgs that may
 /// have copies of them. Nothing is left to do once the erasure has finished.
-pub(super) async fn sweep(
-    store: OrgStore<'_>,
-    contact: ostler_domain::id::ContactId,
-) -> Result<()> {
+pub(super) async fn sweep(store: OrgStore<'_>, contact: ContactId, erasure: AuditId) -> Result<()> {
     let org = store.id();
     let markers = store
         .read(move |tx| {
@@ -122,7 +124,7 @@ pub(super) async fn sweep(
     for other in related_orgs(store).await? {
         let wanted = markers.clone();
         let of_org = store.store.org(other);
-        for marked in of_org.read(move |tx| find(tx, other, &wanted)).await? {
+        for marked in of_org.read(move |tx| find(tx, other, &wanted, erasure)).await? {
             of_org.write(move |tx| replace(tx, other, &marked)).await?;
         }
     }
@@ -143,7 +145,7 @@ async fn related_orgs(store: OrgStore<'_>) -> Result<Vec<OrgId>> {
 }
 
 /// Returns the columns of an org with a marker that no other contact of the org has.
-fn find(tx: &Tx, org: OrgId, markers: &[String]) -> Result<Vec<MarkedColumn>> {
+fn find(tx: &Tx, org: OrgId, markers: &[String], erasure: AuditId) -> Result<Vec<MarkedColumn>> {
     let mut found = Vec::new();
     let mut columns: Vec<(String, String)> = Vec::new();
     for row in tx.query(&TEXT_COLUMNS, &[])? {
@@ -153,7 +155,7 @@ fn find(tx: &Tx, org: OrgId, markers: &[String]) -> Result<Vec<MarkedColumn>> {
         }
     }
     columns.extend(KEYS.map(|(table, column)| (table.to_owned(), column.to_owned())));
-    for marker in markers {
+    for (number, marker) in markers.iter().enumerate() {
         if tx.first(&SHARED, &[org.into(), marker.as_str().into()])?.is_some() {
             continue;
         }
@@ -167,7 +169,8 @@ fn find(tx: &Tx, org: OrgId, markers: &[String]) -> Result<Vec<MarkedColumn>> {
             })?;
             if has_marker {
                 let (table, column, marker) = (table.clone(), column.clone(), marker.clone());
-                found.push(MarkedColumn { table, column, marker });
+                let replacement = replacement(erasure, number);
+                found.push(MarkedColumn { table, column, marker, replacement });
             }
         }
     }
@@ -184,16 +187,17 @@ fn contains(tx: &Tx, column: &str) -> String {
 }
 
 fn replace(tx: &Tx, org: OrgId, marked: &MarkedColumn) -> Result<()> {
-    let MarkedColumn { table, column, marker } = marked;
+    let MarkedColumn { table, column, marker, replacement } = marked;
     let condition = contains(tx, column);
-    let params = vec![Value::from(org), marker.as_str().into()];
+    let mut params = vec![Value::from(org), marker.as_str().into()];
     let is_key = KEYS.contains(&(table.as_str(), column.as_str()));
     let statement = if is_key {
         format!("DELETE FROM {table} WHERE org = {condition}")
     } else {
-        let marker = if tx.is_sqlite() { "?2" } else { "$2" };
+        params.push(replacement.as_str().into());
+        let (marker, instead) = if tx.is_sqlite() { ("?2", "?3") } else { ("$2", "$3") };
         format!(
-            "UPDATE {table} SET {column} = replace({column}, {marker}, '{REPLACEMENT}')
+            "UPDATE {table} SET {column} = replace({column}, {marker}, {instead})
              WHERE org = {condition}"
         )
     };

@@ -43,6 +43,39 @@ async fn delete(
     store.org(org).erase_contact(contact, AuditActor::System, AuditId::from_u128(next())).await
 }
 
+/// Returns a text with `[deleted]` for every `[deleted …]`.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split("[deleted ");
+    let mut result = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (_number, rest) = part.split_once(']').expect("it ends");
+        result.push_str("[deleted]");
+        result.push_str(rest);
+    }
+    result
+}
+
+on_every_backend!(
+    /// S09: what stands instead differs, because references of grants have to.
+    s09_two_deleted_contacts_may_be_named_in_unique_columns
+);
+async fn s09_two_deleted_contacts_may_be_named_in_unique_columns(store: &Store) {
+    let org = people::org(store, 1).await;
+    let account = store.org(org.id);
+    for (name, phone) in [("xyzzy", PHONE), ("plugh", "+39 06 885544")] {
+        let one = contact(name, phone);
+        account.create_contact(one.clone()).await.unwrap();
+        let (reference, amount) = (format!("gift for {phone}"), Credits::new(1));
+        let grant = NewGrant { reference, pool: PoolKind::Purchased, amount };
+        account.grant_credits(grant).await.unwrap();
+        delete(store, org.id, one.id).await.unwrap();
+    }
+    let lines = account.ledger_lines(None, 10).await.unwrap();
+    let references = lines.iter().filter_map(|line| line.reference.as_deref());
+    let replaced = references.filter(|text| without_numbers(text) == "gift for [deleted]");
+    assert_eq!(replaced.count(), 2);
+}
+
 /// What is stored for [`contact_with_data`].
 fn everything() -> PersonalDataCounts {
     [
@@ -197,6 +230,7 @@ async fn no_table_contains_data_of_a_deleted_contact() {
             "outbox",
             "records",
             "runs",
+            "session_notes",
             "sessions",
             "workflow_events",
             "workflows",
@@ -516,6 +550,7 @@ async fn s09_nothing_names_a_deleted_contact_in_any_org() {
             assert!(allowed, "{marker}: {left:?}");
         }
         let texts = backend.texts("SELECT message FROM harness_messages").await;
+        let texts: Vec<String> = texts.iter().map(|text| without_numbers(text)).collect();
         assert_eq!(texts, [r#"{"text":"[deleted], [deleted] or [deleted]"}"#; 2]);
         let open = backend.count("erasures WHERE markers IS NOT NULL").await;
         assert_eq!(open, 0, "the markers themselves are gone");
@@ -538,5 +573,5 @@ async fn s09_what_another_contact_shares_is_not_replaced(store: &Store) {
     store.org(org.id).create_record("task", record, text).await.unwrap();
     delete(store, org.id, rosa.id).await.unwrap();
     let left = store.org(org.id).record("task", record).await.unwrap().data;
-    assert_eq!(left, format!("{{\"text\":\"{PHONE}, [deleted]\"}}"));
+    assert_eq!(without_numbers(&left), format!("{{\"text\":\"{PHONE}, [deleted]\"}}"));
 }
