@@ -74,7 +74,7 @@ fn is_function(name: &str) -> bool {
 
 fn source(file: &str) -> String {
     let path = root().join("crates").join(file);
-    fs::read_to_string(&path).unwrap_or_else(|_| panic!("{file} does not exist"))
+    fs::read_to_string(&path).expect("the file that the page names exists")
 }
 
 /// Whether a step has the form "`name` (`file.rs`".

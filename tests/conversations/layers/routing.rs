@@ -230,7 +230,8 @@ async fn l50_the_platforms_bot_shows_a_typing_indicator_for_other_orgs() {
     assert_eq!(chats.newest(AGENCY).await, (Some(MARA), ConversationEntry::Owner));
     let shown = chats.server.seen();
     let mut shown = shown.iter().filter(|one| one.path().ends_with("/sendChatAction"));
-    assert!(shown.any(|one| one.json()["chat_id"] == ADAS.to_string()));
+    let chat = ADAS.to_string();
+    assert!(shown.any(|one| one.json()["chat_id"] == chat));
 }
 
 /// Returns the text after `start=` of a link's address.

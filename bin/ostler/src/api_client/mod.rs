@@ -254,7 +254,8 @@ mod tests {
 
     #[test]
     fn k03_names_in_paths_are_encoded() {
-        let table: [(&[&str], &[(&str, &str)], &str); 4] = [
+        type Query<'q> = &'q [(&'q str, &'q str)];
+        let table: [(&[&str], Query<'_>, &str); 4] = [
             (&["orgs"], &[], "/v1/orgs"),
             (
                 &["orgs", "bella", "contacts", "Rosa B/x?"],

@@ -398,8 +398,11 @@ fn k03_commands_for_the_machine_say_so() {
     assert_eq!(wrong, Vec::<String>::new(), "commands without a decision");
     for args in [&["prune"][..], &["serve"], &["doctor"], &["key", "ls"], &["completions", "bash"]]
     {
-        let error = crate::stderr(&[args, &["--server", "http://127.0.0.1:1"]].concat());
-        assert!(error.contains("on the machine of the installation only"), "{args:?}: {error}");
+        let output = crate::ostler(&[args, &["--server", "http://127.0.0.1:1"]].concat());
+        let (succeeded, said, error) = texts(&output);
+        let said = format!("{said}{error}");
+        assert!(!succeeded, "{args:?}: {said}");
+        assert!(said.contains("on the machine of the installation only"), "{args:?}: {said}");
     }
 }
 

@@ -155,7 +155,7 @@ fn s05_generated_webhooks_are_parsed_or_refused() {
         json!({"type": "message", "from": {"id": "+39 06", "name": "Rosa"}, "text": "ciao",
             "attachments": [{"url": "https://gateway.example/1", "media_type": "image/png"}]}),
         json!({"type": "press", "from": {"id": "rosa"}, "press": "confirm:1"}),
-        json!({"type": "command", "from": {"id": "rosa"}, "name": "start", "payload": "x"}),
+        json!({"type": "message", "from": {"id": "rosa"}, "group": "g", "reply_to": "2", "text": "x"}),
     ];
     let samples = samples.map(|sample| sample.to_string().into_bytes());
     fuzz(&gateway, &samples, &signature, &unchanged);

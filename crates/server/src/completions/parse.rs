@@ -139,7 +139,7 @@ mod tests {
 
     use super::{INSTRUCTIONS, parse};
 
-    fn request(messages: Value) -> CompletionRequest {
+    fn request(messages: &Value) -> CompletionRequest {
         serde_json::from_value(json!({"model": "gia", "messages": messages})).unwrap()
     }
 
@@ -160,7 +160,7 @@ mod tests {
     /// K04: what follows the assistant's last message is the message, the rest the history.
     #[test]
     fn k04_the_list_of_messages_becomes_history_and_message() {
-        let parsed = parse(request(json!([
+        let parsed = parse(request(&json!([
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "Hi"},
             {"role": "assistant", "content": "Hello!", "refusal": null},
@@ -181,7 +181,7 @@ mod tests {
     /// K04: of a conversation that the server keeps, only the new messages are read.
     #[test]
     fn k04_a_kept_conversation_gets_the_new_messages_only() {
-        let mut kept = request(json!([
+        let mut kept = request(&json!([
             {"role": "user", "content": "Hi"},
             {"role": "assistant", "content": "Hello!"},
             {"role": "user", "content": "And now?"},
@@ -217,7 +217,7 @@ mod tests {
             (image("data:image/png;base64,aGVsbG8="), "messages.0.content"),
             (image("data:image/png;base64,*"), "messages.0.content"),
         ] {
-            let error = parse(request(messages.clone())).unwrap_err().to_wire().error;
+            let error = parse(request(&messages)).unwrap_err().to_wire().error;
             assert_eq!(error.param.as_deref(), Some(param), "{messages}");
             assert_eq!(error.kind, "invalid_request_error", "{messages}");
         }
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn k04_images_in_messages_are_taken() {
         let url = "data:image/png;base64,iVBORw0KGgoAAAAA";
-        let parsed = parse(request(json!([{"role": "user",
+        let parsed = parse(request(&json!([{"role": "user",
             "content": [{"type": "image_url", "image_url": {"url": url}}]}])));
         let parsed = parsed.unwrap();
         assert!(matches!(parsed.message.as_slice(), [MessagePart::Image(_)]));

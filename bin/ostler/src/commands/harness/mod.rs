@@ -25,15 +25,15 @@ pub(crate) enum HarnessCommand {
     /// Show the harness of each turn of a run: all nine groups
     #[command(after_help = "\
 Examples:
-  ostler harness show run_01jd0v4k9pf2ht6z3m8w5x7ybc
-  ostler harness show run_01jd0v4k9pf2ht6z3m8w5x7ybc --json")]
+  ostler harness show …7ybc
+  ostler harness show …7ybc --json")]
     Show(RunArgs),
     /// Run a run again with another model or policy, and show what would change
     #[command(after_help = "\
 Examples:
-  ostler harness replay run_01jd0v4k9pf2ht6z3m8w5x7ybc
-  ostler harness replay run_01jd0v4k9pf2ht6z3m8w5x7ybc --model large --yes
-  ostler harness replay run_01jd0v4k9pf2ht6z3m8w5x7ybc --policy stricter.toml --json
+  ostler harness replay …7ybc
+  ostler harness replay …7ybc --model large --yes
+  ostler harness replay …7ybc --policy stricter.toml --json
 
 Tools answer with their recorded results and do nothing. A call that was not recorded
 is answered with \"not recorded\", and the replay shows where it left the recorded path.
