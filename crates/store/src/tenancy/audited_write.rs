@@ -185,7 +185,7 @@ impl AuditedWrite<'_> {
         self.run_first(move |tx, org| signals::cancel(tx, org, id), |cancelled| *cancelled)
     }
 
-    /// Runs a failed workflow again. Fails with [`StoreError::Conflict`] if it has changed
+    /// Runs a failed workflow again. Fails with [`StoreError::Conflict`](crate::StoreError::Conflict) if it has changed
     /// since it was read.
     pub fn reopen_workflow(self, reopened: ReopenedWorkflow) -> StoreFuture<()> {
         self.run(move |tx, org| reopen::reopen(tx, org, &reopened))
