@@ -89,7 +89,7 @@ test('u04 the panel says what decided on each call, and what it cost', async () 
 })
 
 test('u13 pages have no serious accessibility findings, and fit a phone', async () => {
-  for (const path of ['/#/', `/#/inbox/${session}`, '/#/approvals', '/#/layers', '/#/threads', '/#/knowledge', '/#/notices', '/#/problems', '/#/credits', '/#/agents', '/#/agents/enzo', '/#/agents/enzo/soul', '/#/agents/enzo/tools', '/#/set-up', '/#/set-up/settings', '/#/set-up/audit']) {
+  for (const path of ['/#/', `/#/inbox/${session}`, '/#/approvals', '/#/layers', '/#/threads', '/#/knowledge', '/#/notices', '/#/problems', '/#/credits', '/#/agents', '/#/agents/enzo', '/#/agents/enzo/soul', '/#/agents/enzo/tools', '/#/set-up', '/#/set-up/settings', '/#/set-up/audit', '/#/workflows']) {
     for (const scheme of ['light', 'dark']) {
       const page = await open(path, { scheme })
       await page.getByRole('status').getByText('Live').waitFor()

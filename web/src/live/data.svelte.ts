@@ -117,6 +117,13 @@ export const useAgentTools = (agent: () => string) => orgQuery<Api.ToolExplanati
 export const useMembers = () => orgQuery<Page<Api.Member>>('setup', () => 'members')
 export const useRun = (id: () => string | null) => orgQuery<Api.RunDetail>('session', () => (id() ? `runs/${id()}` : null))
 
+export const useWorkflows = (isShown: () => boolean) =>
+  orgQuery<Page<Api.Workflow>>('workflows', () => (isShown() ? 'workflows?limit=100' : null))
+
+export const useWorkflow = (id: () => string) => orgQuery<Api.WorkflowDetail>('workflows', () => `workflows/${id()}`)
+
+export const useWorkflowGraph = (id: () => string) => orgQuery<Api.WorkflowGraph>('workflows', () => `workflows/${id()}/graph`)
+
 export const useRunHarness = (id: () => string | null) =>
   orgQuery<Api.RunHarness>('session', () => (id() ? `runs/${id()}/harness` : null))
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::demo::DemoInstallation;
 use crate::running_server::RunningServer;
 
-/// S13, U01-U08, U11-U15, A02, D06, G38, G40, G43, G45, Z06, Z07: `web/tests` in
+/// S13, U01-U08, U10-U15, A02, D06, G38, G40, G43, G45, Z06, Z07: `web/tests` in
 /// headless Chromium.
 #[test]
 fn u03_operators_work_in_the_dashboard() {
