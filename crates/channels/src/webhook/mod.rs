@@ -14,7 +14,7 @@ use crate::error::{CallError, OpenError};
 use crate::http::{HttpClient, HttpError};
 use crate::outbound::{FilePlacement, Markup, MessagePiece, OutboundMessage, PieceLayout, pieces};
 use crate::secret::ChannelSecret;
-use crate::settings::parse_http_url;
+use crate::settings::{InvalidSetting, parse_http_url};
 use crate::signature::SigningKeys;
 use crate::text::{LengthLimit, LengthUnit};
 
@@ -44,6 +44,31 @@ struct Settings {
     /// be forged, so there it does not by default.
     #[serde(default)]
     proven_senders: Option<bool>,
+}
+
+impl Settings {
+    /// Parses settings. Returns them with their `url` and the origins of files.
+    fn parse(json: &str) -> Result<(Self, Url, Vec<url::Origin>), InvalidSetting> {
+        let settings: Self = crate::settings::parse(json)?;
+        let parse_url = |path: &str, url: &String| {
+            parse_http_url(url).map_err(|reason| InvalidSetting::new(path, reason))
+        };
+        let url = parse_url("url", &settings.url)?;
+        let mut file_origins = vec![url.origin()];
+        for origin in &settings.file_origins {
+            file_origins.push(parse_url("file_origins", origin)?.origin());
+        }
+        if settings.max_chars.is_some_and(|max| max < MIN_MAX_CHARS) {
+            let reason = format!("max_chars is at least {MIN_MAX_CHARS}");
+            return Err(InvalidSetting::new("max_chars", reason));
+        }
+        Ok((settings, url, file_origins))
+    }
+}
+
+/// Checks the settings of a binding.
+pub(crate) fn check_settings(json: &str) -> Result<(), InvalidSetting> {
+    Settings::parse(json).map(drop)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -78,24 +103,17 @@ impl Webhook {
     ) -> Result<Self, OpenError> {
         let invalid =
             |reason: String| OpenError::InvalidSettings { channel: channel.to_string(), reason };
-        let settings: Settings = crate::settings::parse(settings).map_err(invalid)?;
-        let url = parse_http_url(&settings.url).map_err(invalid)?;
+        let (settings, url, file_origins) =
+            Settings::parse(settings).map_err(|setting| invalid(setting.to_string()))?;
         http.network.check_url(&url).map_err(|error| {
             invalid(format!(
                 "`url` cannot be {url}: {error}; only `local_network = true` in ostler.toml allows it"
             ))
         })?;
-        let mut file_origins = vec![url.origin()];
-        for origin in &settings.file_origins {
-            file_origins.push(parse_http_url(origin).map_err(invalid)?.origin());
-        }
         let max_chars = settings.max_chars.unwrap_or(match channel {
             Channel::Sms => MAX_SMS_CHARS,
             _ => DEFAULT_MAX_CHARS,
         });
-        if max_chars < MIN_MAX_CHARS {
-            return Err(invalid(format!("max_chars is at least {MIN_MAX_CHARS}")));
-        }
         let keys = SigningKeys::parse(&secret()?).ok_or_else(|| OpenError::InvalidSecret {
             channel: channel.to_string(),
             expected: "one or more keys of the form whsec_…, separated by white space",
