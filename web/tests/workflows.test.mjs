@@ -31,6 +31,10 @@ test('u10 a workflow shows its graph, is answered and skipped, and ends', async 
   const check = page.getByRole('article').filter({ has: page.getByRole('heading', { name: 'check' }) })
   await check.getByRole('button', { name: 'Skip' }).click()
   await page.getByText('done · 3 of 3 steps').waitFor()
+  const timeline = page.getByRole('region', { name: 'Timeline' })
+  for (const moment of ['ada started it', 'ada answered count: Three', 'count: done', 'ada skipped check', /It ended after \d+ s: done/]) {
+    await timeline.getByText(moment).waitFor()
+  }
   assert.deepEqual(page.problems, [])
   await page.context().close()
 })

@@ -19,8 +19,13 @@ pub struct Workflow {
     pub waiting_tasks: Vec<String>,
     /// Why it failed or was cancelled.
     pub reason: Option<String>,
-    /// In credits.
+    /// The workflow whose step has started it.
+    pub parent: Option<WorkflowId>,
+    /// In credits, with the workflows that it has started.
     pub spent: u64,
+    /// When it continues by itself; `null` while it waits for people or events, or has ended.
+    #[serde(default)]
+    pub continues_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -45,8 +50,21 @@ pub struct WorkflowTask {
     pub result: Option<String>,
     /// The questions that wait for an answer.
     pub questions: Vec<Value>,
+    /// The workflows that it has started, oldest first.
+    pub children: Vec<ChildWorkflow>,
     /// Decisions about tool calls, and charges.
     pub record: Option<Value>,
+    /// When it finished.
+    #[serde(default)]
+    pub finished_at: Option<Timestamp>,
+}
+
+/// A workflow that a step of another one has started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildWorkflow {
+    pub id: WorkflowId,
+    pub name: String,
+    pub status: String,
 }
 
 /// Body of `POST workflows`.
@@ -54,7 +72,11 @@ pub struct WorkflowTask {
 #[serde(deny_unknown_fields)]
 pub struct StartWorkflowRequest {
     /// The definition, with the fields of a workflow file.
-    pub definition: Value,
+    #[serde(default)]
+    pub definition: Option<Value>,
+    /// Instead of it, the name of a definition that the organization keeps.
+    #[serde(default)]
+    pub workflow: Option<String>,
     /// An object with the inputs that the definition names.
     #[serde(default)]
     pub input: Option<Value>,

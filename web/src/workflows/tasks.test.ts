@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hasEnded, questionsOf, stepOf, toneOf, valueOf } from './tasks.ts'
 
-const task = (questions: unknown[]) => ({ task: 'decide', state: 'waits', reason: null, result: null, questions, record: null })
+const task = (questions: unknown[]) => ({ task: 'decide', state: 'waits', reason: null, result: null, questions, record: null, children: [], finished_at: null })
 
 test('a question has its words and its options, also if its kind is unknown', () => {
   const asked = { key: '0', asks: 'question', question: 'Shall we pay?', options: ['yes', 'no'] }

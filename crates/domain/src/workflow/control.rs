@@ -259,4 +259,27 @@ mod tests {
         assert_eq!(started(&definition, &mut progress), ["b"]);
         assert_eq!(progress.status(), WorkflowStatus::Running);
     }
+    /// O30: while a workflow that a step has started still runs, nothing before it is undone.
+    #[test]
+    fn o30_a_workflow_waits_for_its_child_before_it_undoes_steps() {
+        let json = serde_json::json!({"name": "parent", "step": [
+            {"id": "book", "value": "", "undo": {"value": ""}},
+            {"id": "sub", "after": ["book"], "workflow": "other", "with": {"a": "b"}},
+        ]});
+        let definition: WorkflowDefinition = serde_json::from_value(json).expect("a definition");
+        let last: Vec<&str> = definition.final_steps().map(StepName::as_str).collect();
+        assert_eq!(last, ["sub"]);
+        let mut progress = WorkflowProgress::new(&definition);
+        started(&definition, &mut progress);
+        end(&definition, &mut progress, "book", StepOutcome::Done);
+        assert_eq!(started(&definition, &mut progress), ["sub"]);
+        end(&definition, &mut progress, "sub", StepOutcome::Suspended);
+        assert!(progress.cancel());
+        assert!(started(&definition, &mut progress).is_empty(), "the child still runs");
+        assert!(!progress.status().is_over());
+        assert!(progress.wake(&Task::new(name("sub"))));
+        let failed = StepOutcome::Failed { reason: "it was cancelled".into(), retryable: true };
+        end(&definition, &mut progress, "sub", failed);
+        assert_eq!(started(&definition, &mut progress), ["book!undo"]);
+    }
 }

@@ -1,15 +1,20 @@
 //! Workflow definitions: steps, their order, and the work of each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::syntax::WorkflowSyntax;
 use super::work::{ForEach, RepeatPolicy, StepWork};
-use super::{Condition, DefinitionError, StepName, Task};
+use super::{Condition, DefinitionError, InputMismatch, StepName, Task};
 use crate::graph::shortest_path;
 
+/// Maximum number of definitions that an organization keeps.
+pub const MAX_DEFINITIONS: usize = 500;
+/// How deep workflows start each other, at most.
+pub const MAX_DEPTH: usize = 8;
 /// Maximum number of steps of a workflow.
 pub const MAX_STEPS: usize = 200;
 /// Maximum number of items in the list of a step.
@@ -21,8 +26,9 @@ pub const MAX_RETRIES: u32 = 10;
 
 /// A workflow with a valid structure: every step in `after` exists and no step waits for
 /// itself. Its templates and conditions are checked by the runtime.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "WorkflowSyntax", into = "WorkflowSyntax")]
+#[schemars(with = "WorkflowSyntax")]
 pub struct WorkflowDefinition {
     pub(super) name: String,
     pub(super) agent: Option<String>,
@@ -68,6 +74,21 @@ impl WorkflowDefinition {
         &self.inputs
     }
 
+    /// Checks that the named inputs are those that a start needs.
+    pub fn check_input<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(), InputMismatch> {
+        let names: BTreeSet<&str> = names.into_iter().collect();
+        if let Some(missing) = self.inputs.iter().find(|name| !names.contains(name.as_str())) {
+            return Err(InputMismatch::Missing(missing.clone()));
+        }
+        match names.into_iter().find(|name| !self.inputs.contains(*name)) {
+            Some(unknown) => Err(InputMismatch::Unknown(unknown.to_owned())),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the steps in the order of the file.
     pub fn steps(&self) -> &[Step] {
         &self.steps
@@ -76,6 +97,24 @@ impl WorkflowDefinition {
     /// Returns a step.
     pub fn step(&self, id: &StepName) -> Option<&Step> {
         self.steps.iter().find(|step| step.id == *id)
+    }
+
+    /// Returns the steps that no other step comes after. Their results are the result of the
+    /// workflow.
+    pub fn final_steps(&self) -> impl Iterator<Item = &StepName> {
+        let before: BTreeSet<&StepName> = self.steps.iter().flat_map(|step| &step.after).collect();
+        self.steps.iter().map(|step| &step.id).filter(move |id| !before.contains(id))
+    }
+
+    /// Returns the names of the workflows that its steps start.
+    pub fn started_workflows(&self) -> impl Iterator<Item = (&StepName, &str)> {
+        let works = self.steps.iter().flat_map(|step| {
+            std::iter::once(&step.work).chain(&step.undo).map(|work| (&step.id, work))
+        });
+        works.filter_map(|(id, work)| match work {
+            StepWork::Workflow { workflow, .. } => Some((id, workflow.as_str())),
+            _ => None,
+        })
     }
 
     /// Returns the work of a task.
@@ -108,9 +147,12 @@ impl WorkflowDefinition {
 
     /// Returns all steps that end before a step starts, also indirectly.
     pub fn predecessors<'a>(&'a self, id: &'a StepName) -> BTreeSet<&'a StepName> {
+        let by_name: BTreeMap<&StepName, &Step> =
+            self.steps.iter().map(|step| (&step.id, step)).collect();
         let (mut found, mut open) = (BTreeSet::new(), vec![id]);
         while let Some(id) = open.pop() {
-            open.extend(self.direct_predecessors(id).filter(|before| found.insert(*before)));
+            let before = by_name.get(id).into_iter().flat_map(|step| &step.after);
+            open.extend(before.filter(|before| found.insert(*before)));
         }
         found
     }

@@ -12,7 +12,7 @@ pub enum DefinitionError {
     Steps(usize),
     #[error("there are two steps named `{0}`; give one of them another name")]
     DuplicateStep(StepName),
-    #[error("`{0}` needs exactly one of prompt, tool, ask, wait and value")]
+    #[error("`{0}` needs exactly one of prompt, tool, workflow, ask, wait and value")]
     Work(String),
     #[error("`{step}` cannot have `{what}`: {reason}")]
     Misplaced { step: StepName, what: &'static str, reason: &'static str },
@@ -22,6 +22,15 @@ pub enum DefinitionError {
     Cycle(Vec<StepName>),
     #[error("`{what}` of `{step}` is 1 to {max}")]
     OutOfBounds { step: StepName, what: &'static str, max: u64 },
+}
+
+/// Why a workflow cannot start with an input.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InputMismatch {
+    #[error("the workflow needs the input `{0}`")]
+    Missing(String),
+    #[error("the workflow has no input `{0}`; add it to its `inputs` or leave it out")]
+    Unknown(String),
 }
 
 fn join_cycle(steps: &[StepName]) -> String {

@@ -271,7 +271,7 @@ impl WorkflowProgress {
     /// Once nothing is running, ends what had begun and undoes completed steps one at a
     /// time, the last one first.
     fn undo_steps(&mut self, definition: &WorkflowDefinition) {
-        if !self.running().is_empty() {
+        if !self.running().is_empty() || self.waits_for_child(definition) {
             return;
         }
         for status in self.steps.values_mut() {
@@ -306,6 +306,14 @@ impl WorkflowProgress {
         if let Some(next) = self.last_to_undo(definition) {
             self.steps.insert(next, StepStatus::Undoing { item: ItemProgress::new() });
         }
+    }
+
+    /// Returns whether a workflow that a step has started still runs. It is cancelled with its
+    /// parent, which waits until that is undone.
+    fn waits_for_child(&self, definition: &WorkflowDefinition) -> bool {
+        self.suspended().iter().any(|task| {
+            !task.undo && matches!(definition.work(task), Some(StepWork::Workflow { .. }))
+        })
     }
 
     fn last_to_undo(&self, definition: &WorkflowDefinition) -> Option<StepName> {

@@ -20,6 +20,7 @@ pub enum StepStatus {
     Waiting,
     Working {
         /// One for each item of the step's list; exactly one if it has no list.
+        #[serde(with = "super::item_runs")]
         items: Vec<ItemProgress>,
         /// Whether the step has a list (`for_each`).
         has_list: bool,
@@ -85,7 +86,7 @@ pub enum StepOutcome {
         /// Whether a retry may help.
         retryable: bool,
     },
-    /// The task waits for a person or an event.
+    /// The task waits for a person, an event or a workflow that it has started.
     Suspended,
 }
 

@@ -97,9 +97,9 @@ fn each_invalid_definition_has_its_error_text() {
     check(json!([]), "has 1 to 200 steps");
     check(json!([value("a"), value("a")]), "two steps named `a`");
     check(json!([{"id": "a b", "value": ""}]), "is not a name");
-    check(json!([{"id": "a"}]), "exactly one of prompt, tool, ask, wait and value");
+    check(json!([{"id": "a"}]), "exactly one of prompt, tool, workflow, ask, wait and value");
     check(json!([{"id": "a", "value": "", "wait": "e"}]), "exactly one of");
-    check(json!([{"id": "a", "value": "", "with": {}}]), "only a tool has arguments");
+    check(json!([{"id": "a", "value": "", "with": {}}]), "only a tool or a workflow has arguments");
     check(json!([{"id": "a", "value": "", "colour": 1}]), "unknown field `colour`");
     check(json!([{"id": "a", "value": "", "after": ["z"]}]), "after `z`, which is not there");
     check(json!([{"id": "a", "value": "x".repeat(70_000)}]), "has at most 65536 bytes");

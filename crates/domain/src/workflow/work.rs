@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Condition, EventName, Template};
@@ -21,6 +22,13 @@ pub enum StepWork {
         /// Slug of the agent; the workflow's default if `None`.
         agent: Option<String>,
         tool: ToolName,
+        with: BTreeMap<String, Argument>,
+    },
+    /// Another workflow that the organization keeps runs as a child; its result is that of the
+    /// child.
+    Workflow {
+        workflow: String,
+        /// The inputs of the child.
         with: BTreeMap<String, Argument>,
     },
     /// A person answers a question.
@@ -60,12 +68,14 @@ pub struct ForEach {
 }
 
 /// Runs a step repeatedly.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RepeatPolicy {
     /// Maximum number of rounds. The result of the last round is the result of the step.
     #[serde(rename = "max")]
     pub max_rounds: u32,
+    /// The step is repeated until this expression holds.
+    #[schemars(with = "String")]
     pub until: Condition,
 }
 
@@ -85,7 +95,7 @@ impl StepWork {
     pub fn templates(&self) -> Vec<&Template> {
         match self {
             Self::Agent { prompt, .. } => vec![prompt],
-            Self::Tool { with, .. } => {
+            Self::Tool { with, .. } | Self::Workflow { with, .. } => {
                 let mut all = Vec::new();
                 with.values().for_each(|argument| argument.templates(&mut all));
                 all

@@ -64,6 +64,9 @@ impl OrgOperations<'_> {
         let (stored, _) = store.workflow(id).await?;
         let mut progress: WorkflowProgress = decode("workflow", &stored.state)?;
         let definition: WorkflowDefinition = decode("workflow", &stored.definition)?;
+        if let Some((parent, _)) = stored.parent {
+            return Err(WorkflowRefused::IsChild(parent).into());
+        }
         let steps = progress.retry(&definition).map_err(WorkflowRefused::from)?;
         let audit = self.audit_entry("retry_workflow", &id, &json!({"steps": steps}));
         let reopened = ReopenedWorkflow {

@@ -3,11 +3,9 @@
 
 use ostler_domain::id::{EventId, WorkflowId};
 use ostler_domain::org::permission::OrgPermission;
-use ostler_domain::workflow::{
-    EventName, Step, StepWork, Task, WorkflowDefinition, WorkflowProgress,
-};
+use ostler_domain::workflow::{EventName, Step, StepWork, Task, WorkflowDefinition};
 use ostler_engine::turn::{Answer, Decision};
-use ostler_store::{NewWorkflow, PublishOutcome, StoreError, WorkflowAnswer};
+use ostler_store::{PublishOutcome, StoreError, WorkflowAnswer};
 use serde_json::{Value, json};
 
 use super::error::WorkflowRefused;
@@ -15,6 +13,7 @@ use super::{OperationError, OrgOperations, Result};
 use crate::ids::fresh;
 use crate::records::encode;
 use crate::workflow::question::StoredAnswer;
+use crate::workflow::schedule::workflow_of;
 use crate::workflow::view::{WorkflowDetail, WorkflowSummary};
 use crate::workflow::{OpenQuestion, QuestionBody, check_expressions};
 
@@ -29,16 +28,9 @@ impl OrgOperations<'_> {
         check_expressions(definition).map_err(WorkflowRefused::from)?;
         check_input(definition, input)?;
         self.check_steps(definition).await?;
-        let id = fresh(WorkflowId::from_u128);
-        let name = definition.name().to_owned();
-        let audit = self.audit_entry("start_workflow", &id, &json!({"name": name, "input": input}));
-        let new = NewWorkflow {
-            id,
-            name,
-            definition: encode(definition),
-            input: input.to_string(),
-            state: encode(&WorkflowProgress::new(definition)),
-        };
+        let new = workflow_of(definition, input);
+        let (id, data) = (new.id, json!({"name": new.name, "input": input}));
+        let audit = self.audit_entry("start_workflow", &id, &data);
         store.audited(audit).start_workflow(new).await?;
         Ok(id)
     }
@@ -55,8 +47,10 @@ impl OrgOperations<'_> {
 
     /// Returns a workflow with all its steps.
     pub async fn workflow(&self, id: WorkflowId) -> Result<WorkflowDetail> {
-        let (stored, tasks) = self.authorize(OrgPermission::View).await?.workflow(id).await?;
-        Ok(WorkflowDetail::of(&stored, tasks)?)
+        let store = self.authorize(OrgPermission::View).await?;
+        let (stored, tasks) = store.workflow(id).await?;
+        let children = store.workflow_children(id).await?;
+        Ok(WorkflowDetail::of(&stored, tasks)?.with_children(children))
     }
 
     /// Approves the call or the plan that a task waits with; a call also with other arguments.
@@ -217,9 +211,14 @@ impl OrgOperations<'_> {
     async fn check_steps(&self, definition: &WorkflowDefinition) -> Result<()> {
         let view = self.view().await?;
         let tools = &view.tools;
-        let works = definition.steps().iter().flat_map(|step| {
-            std::iter::once(&step.work).chain(&step.undo).map(move |work| (step, work))
-        });
+        // Collected: closures over borrowed steps cannot live across an await.
+        let works: Vec<(&Step, &StepWork)> = definition
+            .steps()
+            .iter()
+            .flat_map(|step| {
+                std::iter::once(&step.work).chain(&step.undo).map(move |work| (step, work))
+            })
+            .collect();
         for (Step { id, .. }, work) in works {
             let agent = match work {
                 StepWork::Agent { agent, .. } => agent,
@@ -229,6 +228,10 @@ impl OrgOperations<'_> {
                         return Err(WorkflowRefused::NoTool { step, tool }.into());
                     }
                     agent
+                }
+                StepWork::Workflow { workflow, .. } => {
+                    self.stored_definition(workflow).await?;
+                    continue;
                 }
                 StepWork::Ask { .. } | StepWork::Wait { .. } | StepWork::Value { .. } => continue,
             };
@@ -258,11 +261,6 @@ fn address_answer(answer: StoredAnswer, asked_by_agent: bool) -> StoredAnswer {
 
 fn check_input(definition: &WorkflowDefinition, input: &Value) -> Result<()> {
     let Value::Object(answer) = input else { return Err(WorkflowRefused::InputShape.into()) };
-    if let Some(missing) = definition.inputs().iter().find(|name| !answer.contains_key(*name)) {
-        return Err(WorkflowRefused::MissingInput(missing.clone()).into());
-    }
-    if let Some(unknown) = answer.keys().find(|name| !definition.inputs().contains(*name)) {
-        return Err(WorkflowRefused::NoInput(unknown.clone()).into());
-    }
-    Ok(())
+    let names = answer.keys().map(String::as_str);
+    Ok(definition.check_input(names).map_err(WorkflowRefused::from)?)
 }

@@ -1,6 +1,7 @@
 //! A claimed workflow in memory.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use ostler_domain::tool::Trust;
 use ostler_domain::workflow::{Task, WorkflowDefinition, WorkflowProgress};
@@ -24,6 +25,9 @@ pub(super) struct WorkflowInstance {
     pub(super) signals: WorkflowSignals,
     /// In credits.
     pub(super) spent: u64,
+    /// The names of the workflows above and of this one.
+    pub(super) lineage: Vec<String>,
+    pub(super) has_parent: bool,
 }
 
 impl WorkflowInstance {
@@ -45,10 +49,17 @@ impl WorkflowInstance {
             definition: decode("workflow", &stored.definition)?,
             committed: progress.clone(),
             progress,
-            data: WorkflowData { input: decode("input", &stored.input)?, results },
+            data: WorkflowData {
+                input: decode("input", &stored.input)?,
+                input_trust: if stored.untrusted { Trust::Untrusted } else { Trust::Trusted },
+                results,
+                lists: Mutex::default(),
+            },
             checkpoints,
             signals: claimed.signals.clone(),
             spent: stored.spent,
+            lineage: stored.ancestors.iter().chain([&stored.name]).cloned().collect(),
+            has_parent: stored.parent.is_some(),
         })
     }
 

@@ -1,9 +1,10 @@
 //! A task with everything needed to run it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ostler_domain::tool::Trust;
-use ostler_domain::workflow::{EventName, ItemProgress, StepWork, Task};
+use ostler_domain::workflow::{Argument, EventName, ItemProgress, StepWork, Task, Template};
 use serde_json::Value;
 
 use super::checkpoint::StepCheckpoint;
@@ -27,6 +28,8 @@ pub(super) struct StepJob {
     pub(super) spent: u64,
     /// The name of the workflow.
     pub(super) workflow: String,
+    /// The names of the workflows above and of this one.
+    pub(super) ancestors: Vec<String>,
 }
 
 /// What a step does.
@@ -40,6 +43,10 @@ pub(super) enum StepAction {
         agent: Option<String>,
         tool: String,
         arguments: Value,
+    },
+    Workflow {
+        name: String,
+        input: Value,
     },
     Ask {
         question: String,
@@ -73,6 +80,7 @@ impl StepJob {
             trust: instance.data.trust(),
             spent: instance.spent,
             workflow: definition.name().to_owned(),
+            ancestors: instance.lineage.clone(),
             part,
             task: task.clone(),
         })
@@ -83,7 +91,8 @@ impl StepAction {
     /// Evaluates the templates of a task's work, or returns why that fails.
     fn new(instance: &WorkflowInstance, task: &Task, work: &StepWork) -> Result<Self, String> {
         let definition = &instance.definition;
-        let context = instance.data.view(definition).context(task)?;
+        let texts: Vec<&str> = work.templates().into_iter().map(Template::as_str).collect();
+        let context = instance.data.view(definition).context(task, &texts)?;
         let agent_or_default = |agent: &Option<String>| {
             agent.clone().or_else(|| definition.agent().map(str::to_owned))
         };
@@ -92,16 +101,15 @@ impl StepAction {
                 agent: agent_or_default(agent),
                 prompt: template::render(prompt, &context)?,
             },
-            StepWork::Tool { agent, tool, with } => {
-                let arguments = with.iter().map(|(name, argument)| {
-                    Ok((name.clone(), template::argument(argument, &context)?))
-                });
-                Self::Call {
-                    agent: agent_or_default(agent),
-                    tool: tool.as_str().to_owned(),
-                    arguments: Value::Object(arguments.collect::<Result<_, String>>()?),
-                }
-            }
+            StepWork::Tool { agent, tool, with } => Self::Call {
+                agent: agent_or_default(agent),
+                tool: tool.as_str().to_owned(),
+                arguments: evaluate_arguments(with, &context)?,
+            },
+            StepWork::Workflow { workflow, with } => Self::Workflow {
+                name: workflow.clone(),
+                input: evaluate_arguments(with, &context)?,
+            },
             StepWork::Ask { question, options } => Self::Ask {
                 question: template::render(question, &context)?,
                 options: options.clone(),
@@ -110,4 +118,14 @@ impl StepAction {
             StepWork::Value { text } => Self::Value { text: template::render(text, &context)? },
         })
     }
+}
+
+fn evaluate_arguments(
+    arguments: &BTreeMap<String, Argument>,
+    context: &minijinja::Value,
+) -> Result<Value, String> {
+    let evaluated = arguments
+        .iter()
+        .map(|(name, argument)| Ok((name.clone(), template::argument(argument, context)?)));
+    Ok(Value::Object(evaluated.collect::<Result<_, String>>()?))
 }

@@ -11,6 +11,7 @@
 //!   process dies, another continues from the last commit.
 //! - A step that waits for a person or an event holds no process: its turn is
 //!   stored and the lease is released.
+//! - [`schedule`] starts workflows at the due times of schedules.
 //! - Answers need no lease. They are rows, counted on the workflow as signals;
 //!   releasing the lease names the count already seen, so that no answer is
 //!   missed.
@@ -23,6 +24,7 @@
 
 mod check;
 mod checkpoint;
+mod child;
 pub(crate) mod control;
 mod drive;
 mod instance;
@@ -31,6 +33,7 @@ mod perform;
 mod progress_events;
 pub(crate) mod question;
 mod runner;
+pub mod schedule;
 mod single_call;
 mod step_commit;
 mod step_host;

@@ -3,9 +3,10 @@
 use ostler_domain::tool::Trust;
 use ostler_domain::workflow::{EventName, StepOutcome};
 use ostler_engine::outcome::ToolEffect;
-use ostler_store::{StoreError, TurnCharges, WorkflowLease};
+use ostler_store::{NewWorkflow, StoreError, TurnCharges, WorkflowLease};
 
 use super::checkpoint::{StepCheckpoint, TaskRecord};
+use super::child;
 use super::job::{StepAction, StepJob};
 use super::question::{
     EVENT_QUESTION, OpenQuestion, STEP_QUESTION, StoredAnswer, UNKNOWN_OUTCOME, question_key,
@@ -31,6 +32,10 @@ pub(super) struct StepResult {
     pub(super) charges: Option<TurnCharges>,
     /// The event to wait for, and the key of its answer.
     pub(super) wait: Option<(EventName, String)>,
+    /// The workflow to start.
+    pub(super) child: Option<NewWorkflow>,
+    /// What the workflow that it started has cost, in credits.
+    pub(super) spent: u64,
 }
 
 impl StepResult {
@@ -44,6 +49,8 @@ impl StepResult {
             effects: Vec::new(),
             charges: None,
             wait: None,
+            child: None,
+            spent: 0,
         }
     }
 
@@ -78,6 +85,10 @@ pub(super) async fn perform(
         StepAction::Value { text } => StepResult::done(text.clone(), job.trust),
         StepAction::Invalid { reason } => StepResult::failed(reason.clone(), false),
         StepAction::Wait { event } => wait(&job, event),
+        StepAction::Workflow { name, input } => {
+            let store = services.deps.store.org(lease.org());
+            child::run(store, lease.workflow(), &job, name, input).await?
+        }
         StepAction::Ask { question, options } => ask(&job, question, options),
         StepAction::Prompt { .. } | StepAction::Call { .. } => match unknown_outcome_answer(&job) {
             Some(result) => result,

@@ -1,12 +1,12 @@
 //! The events of a commit of a workflow: which steps ended, what it waits for, and that it
 //! ended. They name steps, and no words of anybody.
 
+use ostler_domain::event::{OrgEvent, WorkflowEnded, WorkflowStepEnded, WorkflowWaits};
 use ostler_domain::id::WorkflowId;
 use ostler_domain::workflow::{
     StepName, StepStatus, WorkflowDefinition, WorkflowProgress, WorkflowStatus,
 };
 use ostler_store::NewEvent;
-use serde_json::{Value, json};
 
 /// Returns the events of a change from `before` to `after`.
 pub(super) fn progress_events(
@@ -15,25 +15,25 @@ pub(super) fn progress_events(
     before: &WorkflowProgress,
     after: &WorkflowProgress,
 ) -> Vec<NewEvent> {
-    let event = |kind: &str, data: Value| NewEvent { kind: kind.into(), data: data.to_string() };
-    let name = definition.name();
+    let (workflow, name) = (id, definition.name().to_string());
     let mut events = Vec::new();
     for step in definition.steps() {
         let state = |progress| ended_state(progress, &step.id);
         if let Some(now) = state(after).filter(|now| state(before) != Some(*now)) {
-            let data = json!({"workflow": id, "name": name, "step": step.id, "state": now});
-            events.push(event("workflow_step", data));
+            let (step, state) = (step.id.to_string(), now.to_owned());
+            let ended = WorkflowStepEnded { workflow, name: name.clone(), step, state };
+            events.push(NewEvent::new(&OrgEvent::WorkflowStep(ended)));
         }
     }
     let (was, is) = (before.status(), after.status());
     let waits: Vec<String> = after.suspended().iter().map(ToString::to_string).collect();
     if is == WorkflowStatus::Waiting && (was != is || before.suspended() != after.suspended()) {
-        let data = json!({"workflow": id, "name": name, "tasks": waits});
-        events.push(event("workflow_waiting", data));
+        let waiting = WorkflowWaits { workflow, name: name.clone(), tasks: waits };
+        events.push(NewEvent::new(&OrgEvent::WorkflowWaiting(waiting)));
     }
     if is.is_over() && was != is {
-        let data = json!({"workflow": id, "name": name, "status": is.name()});
-        events.push(event("workflow_ended", data));
+        let ended = WorkflowEnded { workflow, name, status: is.name().to_owned() };
+        events.push(NewEvent::new(&OrgEvent::WorkflowEnded(ended)));
     }
     events
 }

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::drive::WorkflowDriver;
+use super::schedule::start_due_workflows;
 use super::tools::StepTools;
 use crate::assembly::Services;
 use crate::outage_log::OutageLog;
@@ -19,6 +20,8 @@ use crate::run_error::RunError;
 /// How many workflows of an org run at the same time, in all processes. A process has room
 /// for more, which others can use.
 const MAX_PER_ORG: u32 = 12;
+/// How often schedules are looked at, at most.
+const MIN_SCHEDULE_INTERVAL: Duration = Duration::from_millis(500);
 /// The delay after a store failure.
 const STORE_FAILURE_DELAY: Duration = Duration::from_millis(500);
 /// The delay before a workflow that this version cannot read is claimed again.
@@ -39,9 +42,29 @@ impl WorkflowRunner {
         Ok(Self { services, tools, outage: Arc::default() })
     }
 
-    /// Runs up to `concurrency` workflows at the same time until stopped; then
-    /// waits for the running tasks.
-    pub async fn run(&self, concurrency: usize, mut stop: watch::Receiver<bool>) {
+    /// Runs up to `concurrency` workflows at the same time, and starts those of schedules,
+    /// until stopped; then waits for the running tasks.
+    pub async fn run(&self, concurrency: usize, stop: watch::Receiver<bool>) {
+        let schedules = self.start_scheduled(stop.clone());
+        tokio::join!(self.run_claimed(concurrency, stop), schedules);
+    }
+
+    /// Starts workflows at the due times of their schedules, until stopped.
+    async fn start_scheduled(&self, mut stop: watch::Receiver<bool>) {
+        let deps = &self.services.deps;
+        let interval = deps.settings.poll_interval.max(MIN_SCHEDULE_INTERVAL);
+        while !*stop.borrow() {
+            if let Err(error) = start_due_workflows(&deps.store, &deps.clock).await {
+                tracing::warn!(%error, "workflows of schedules not started, will retry");
+            }
+            tokio::select! {
+                () = tokio::time::sleep(interval) => {}
+                changed = stop.changed() => if changed.is_err() { break },
+            }
+        }
+    }
+
+    async fn run_claimed(&self, concurrency: usize, mut stop: watch::Receiver<bool>) {
         let mut running = JoinSet::new();
         while !*stop.borrow() {
             while running.try_join_next().is_some() {}

@@ -8,12 +8,13 @@ use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::time::Timestamp;
 use ostler_domain::workflow::{Task, WorkflowStatus, WorkflowStop};
 use ostler_store::{
-    NewAuditEntry, NewEvent, NewNotice, RecordChange, StoredTask, TurnCharges, WorkflowCommit,
-    WorkflowLease, WorkflowLeaseAction, WorkflowWait,
+    NewAuditEntry, NewEvent, NewNotice, NewWorkflow, RecordChange, StoredTask, TurnCharges,
+    WorkflowCommit, WorkflowLease, WorkflowLeaseAction, WorkflowWait,
 };
 use serde_json::json;
 
 use super::checkpoint::TaskRecord;
+use super::child::child_end;
 use super::control::AppliedControls;
 use super::instance::WorkflowInstance;
 use super::perform::StepResult;
@@ -39,6 +40,8 @@ pub(super) struct StepCommit {
     /// Questions to people, with the task that asks.
     questions: Vec<(String, OpenQuestion)>,
     charges: Option<TurnCharges>,
+    /// Workflows that steps start.
+    children: Vec<NewWorkflow>,
     spent: u64,
 }
 
@@ -60,8 +63,19 @@ impl StepCommit {
         now: Timestamp,
     ) {
         let StepResult {
-            outcome, output, checkpoint, record, consumed_answers, charges, wait, ..
+            outcome,
+            output,
+            checkpoint,
+            record,
+            consumed_answers,
+            charges,
+            wait,
+            child,
+            spent,
+            ..
         } = result;
+        self.children.extend(child.clone());
+        self.spent += spent;
         let name = task.to_string();
         let trust = output.as_ref().map(|output| output.trust);
         let record = record.clone().or_else(|| {
@@ -84,7 +98,7 @@ impl StepCommit {
         }
         if let Some(charges) = charges {
             let cost: Credits = charges.charges.iter().map(|charge| charge.amount).sum();
-            self.spent = cost.get();
+            self.spent += cost.get();
             self.charges = Some(charges.clone());
         }
         instance
@@ -147,6 +161,9 @@ impl StepCommit {
             ended_waits: self.ended_waits,
             events: self.events,
             waits: self.waits,
+            children: self.children,
+            cancel_children: instance.progress.stop().is_some(),
+            ended: child_end(instance, instance.spent + self.spent),
             clear_waits: instance.progress.stop().is_some(),
             changes: self.changes,
             audit: self.audit,

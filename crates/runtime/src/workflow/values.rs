@@ -2,6 +2,7 @@
 //! are texts; templates see JSON objects and lists as values.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use minijinja::Value;
 use minijinja::value::ValueKind;
@@ -37,15 +38,19 @@ fn parse_value(text: &str) -> Value {
 #[derive(Debug)]
 pub(super) struct WorkflowData {
     pub(super) input: Value,
+    /// Whether the input holds untrusted content of a workflow above.
+    pub(super) input_trust: Trust,
     pub(super) results: BTreeMap<Task, StepOutput>,
+    /// The lists of steps, which do not change once their step has begun.
+    pub(super) lists: Mutex<BTreeMap<StepName, Vec<Value>>>,
 }
 
 impl WorkflowData {
-    /// Returns whether any output is untrusted.
+    /// Returns whether the input or any output is untrusted.
     pub(super) fn trust(&self) -> Trust {
         self.results
             .values()
-            .fold(Trust::Trusted, |trust, output| trust.after_reading(output.trust))
+            .fold(self.input_trust, |trust, output| trust.after_reading(output.trust))
     }
 
     /// Returns these values for the templates of a definition.
@@ -62,16 +67,15 @@ pub(super) struct TemplateView<'k> {
 }
 
 impl TemplateView<'_> {
-    /// Returns the variables for a task: `input`, `steps`, and where they are
-    /// defined `item`, `index` and `last`.
-    pub(super) fn context(&self, task: &Task) -> Result<Value, String> {
-        let mut variables = vec![("input", self.data.input.clone()), ("steps", self.steps(task))];
+    /// Returns the variables of a task for some texts: `input`, `steps` with those that the
+    /// texts name, and where they are defined `item`, `index` and `last`.
+    pub(super) fn context(&self, task: &Task, texts: &[&str]) -> Result<Value, String> {
+        let steps = self.steps(task, texts);
+        let mut variables = vec![("input", self.data.input.clone()), ("steps", steps)];
         if let Some(step) = self.definition.step(&task.step).filter(|_| !task.undo) {
             if let (Some(each), Some(index)) = (&step.each, task.item) {
-                let mut items = self.list(&each.list, &Task::new(task.step.clone()))?;
-                if (index as usize) < items.len() {
-                    variables.push(("item", items.swap_remove(index as usize)));
-                }
+                let item = self.item(&each.list, &task.step, index as usize)?;
+                variables.extend(item.map(|item| ("item", item)));
                 variables.push(("index", Value::from(index)));
             }
             if step.repeat.is_some() {
@@ -82,12 +86,17 @@ impl TemplateView<'_> {
     }
 
     /// Returns the results of the steps that end before a task, and for the undo
-    /// work of a step that of the step itself.
-    fn steps(&self, task: &Task) -> Value {
+    /// work of a step that of the step itself; of those only the ones that the texts name.
+    /// So the work for a step does not grow with the steps before it.
+    fn steps(&self, task: &Task, texts: &[&str]) -> Value {
+        if !texts.iter().any(|text| text.contains("steps")) {
+            return Value::from_pairs(std::iter::empty::<(&str, Value)>());
+        }
         let own = task.undo.then_some(&task.step);
         let steps = self.definition.predecessors(&task.step).into_iter().chain(own);
+        let named = steps.filter(|id| texts.iter().any(|text| text.contains(id.as_str())));
         Value::from_pairs(
-            steps.map(|id| {
+            named.map(|id| {
                 (id.as_str().to_owned(), Value::from_pairs([("result", self.result(id))]))
             }),
         )
@@ -99,16 +108,45 @@ impl TemplateView<'_> {
         if self.definition.step(id).is_none_or(|step| step.each.is_none()) {
             return self.output(&Task::new(id.clone()));
         }
-        let parts = self.data.results.iter().filter(|(task, _)| task.step == *id && !task.undo);
-        parts.map(|(_, output)| output.value.clone()).collect()
+        let parts = self.data.results.range(Task::new(id.clone())..);
+        let parts = parts.take_while(|(task, _)| task.step == *id);
+        parts.filter(|(task, _)| !task.undo).map(|(_, output)| output.value.clone()).collect()
+    }
+
+    /// Returns the result of the whole workflow: that of its last step, or those of its last
+    /// steps by name.
+    pub(super) fn outcome(&self) -> String {
+        let last: Vec<&StepName> = self.definition.final_steps().collect();
+        let value = match last[..] {
+            [only] => self.result(only),
+            _ => Value::from_pairs(last.iter().map(|id| (id.as_str().to_owned(), self.result(id)))),
+        };
+        match value.as_str() {
+            Some(text) => text.to_owned(),
+            None => serde_json::to_string(&value).unwrap_or_default(),
+        }
     }
 
     fn output(&self, task: &Task) -> Value {
         self.data.results.get(task).map_or_else(|| Value::from(""), |output| output.value.clone())
     }
 
+    /// Returns an item of the list of a step. The list is evaluated once.
+    fn item(
+        &self,
+        template: &Template,
+        step: &StepName,
+        index: usize,
+    ) -> Result<Option<Value>, String> {
+        let mut lists = self.data.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        if !lists.contains_key(step) {
+            lists.insert(step.clone(), self.list(template, &Task::new(step.clone()))?);
+        }
+        Ok(lists.get(step).and_then(|list| list.get(index).cloned()))
+    }
+
     fn list(&self, template: &Template, task: &Task) -> Result<Vec<Value>, String> {
-        let value = template::evaluate(template, &self.context(task)?)?;
+        let value = template::evaluate(template, &self.context(task, &[template.as_str()])?)?;
         let value = value.as_str().map_or_else(|| value.clone(), parse_value);
         match value.kind() {
             ValueKind::Seq | ValueKind::Iterable => {
@@ -124,7 +162,7 @@ impl TemplateView<'_> {
 
 impl Values for TemplateView<'_> {
     fn holds(&self, condition: &Condition, task: &Task) -> Result<bool, String> {
-        template::holds(condition, &self.context(task)?)
+        template::holds(condition, &self.context(task, &[condition.as_str()])?)
     }
 
     fn count(&self, list: &Template, task: &Task) -> Result<usize, String> {
@@ -135,6 +173,7 @@ impl Values for TemplateView<'_> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::sync::Mutex;
 
     use ostler_domain::tool::Trust;
     use ostler_domain::workflow::{Condition, Task, Template, Values, WorkflowDefinition};
@@ -168,6 +207,7 @@ mod tests {
         let output = |text: &str| StepOutput::new(text.into(), Trust::Trusted);
         let lines = r#"{"total": 9, "paid": true, "lines": [{"name": "a"}, {"name": "b"}]}"#;
         WorkflowData {
+            input_trust: Trust::Trusted,
             input: serde_json::from_value(json!({"order": {"number": 12, "name": "<x>"}})).unwrap(),
             results: BTreeMap::from([
                 (task("look"), output(lines)),
@@ -175,6 +215,7 @@ mod tests {
                 (task("each/1"), output("[1]")),
                 (task("each/0"), output("007")),
             ]),
+            lists: Mutex::default(),
         }
     }
 
@@ -187,7 +228,8 @@ mod tests {
         let (definition, data) = (definition(), data());
         let view = data.view(&definition);
         let render = |template: &str, at: &str| {
-            template::render(&text::<Template>(template), &view.context(&task(at)).unwrap())
+            let context = view.context(&task(at), &[template]).unwrap();
+            template::render(&text::<Template>(template), &context)
         };
         let check = |template: &str, at: &str, expected: &str| {
             assert_eq!(render(template, at).as_deref(), Ok(expected), "{template}");
@@ -231,7 +273,7 @@ mod tests {
         assert_eq!(count("[1, 2, 3]"), Ok(3));
         assert_eq!(count("[{{ input.order.number }}, 2]"), Ok(2));
         assert!(count("{{ steps.look.result.total }}").unwrap_err().contains("is not a list"));
-        let context = view.context(&task("end")).unwrap();
+        let context = view.context(&task("end"), &["steps.look, steps.each"]).unwrap();
         let written = json!({
             "number": "{{ steps.look.result.total }}", "list": ["{{ steps.look.result.lines[0] }}"],
             "text": "{{ steps.look.result.total }} EUR", "answer": "{{ steps.each.result[0] }}",

@@ -7,7 +7,7 @@ use ostler_domain::time::Timestamp;
 use ostler_domain::workflow::{
     ItemStatus, StepName, StepStatus, Task, WorkflowDefinition, WorkflowProgress, WorkflowStop,
 };
-use ostler_store::{StoredTask, StoredWorkflow};
+use ostler_store::{StoredChild, StoredTask, StoredWorkflow};
 use serde::Serialize;
 
 use super::checkpoint::StepCheckpoint;
@@ -35,7 +35,13 @@ pub struct WorkflowSummary {
     /// When the lease of the process that runs it ends, unless it is renewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leased_until: Option<Timestamp>,
-    /// In credits.
+    /// When it continues by itself; `None` while it waits for people or events, or has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continues_at: Option<Timestamp>,
+    /// The workflow and the task that have started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<(WorkflowId, String)>,
+    /// In credits, with the workflows that it has started.
     pub spent: u64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -63,9 +69,20 @@ pub struct TaskDetail {
     pub result: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<OpenQuestion>,
+    /// The workflows that it has started, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<ChildWorkflow>,
     /// Decisions of the gate, and charges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<TaskRecord>,
+}
+
+/// A workflow that a task has started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChildWorkflow {
+    pub id: WorkflowId,
+    pub name: String,
+    pub status: String,
 }
 
 impl WorkflowSummary {
@@ -91,6 +108,8 @@ impl WorkflowSummary {
             why,
             due: stored.due,
             leased_until: stored.leased_until,
+            continues_at: stored.continues_at,
+            parent: stored.parent.clone(),
             spent: stored.spent,
             created_at: stored.created_at,
             updated_at: stored.updated_at,
@@ -126,6 +145,17 @@ impl WorkflowDetail {
             }
         }
         Ok(Self { summary: WorkflowSummary::of(stored)?, tasks: details })
+    }
+
+    /// Adds the workflows that its tasks have started.
+    pub(crate) fn with_children(mut self, children: Vec<StoredChild>) -> Self {
+        for StoredChild { id, name, status, task } in children {
+            let task = self.tasks.iter_mut().find(|one| one.task.to_string() == task);
+            if let Some(task) = task {
+                task.children.push(ChildWorkflow { id, name, status });
+            }
+        }
+        self
     }
 
     /// Returns one task.
@@ -182,6 +212,7 @@ fn task_detail(
         questions: checkpoint
             .filter(|_| waits)
             .map_or_else(Vec::new, |checkpoint| checkpoint.questions),
+        children: Vec::new(),
         record,
         task,
     })

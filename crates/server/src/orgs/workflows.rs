@@ -5,9 +5,9 @@ use axum::http::StatusCode;
 use ostler_api::page::{Page, PageQuery};
 use ostler_api::problem::ProblemCode;
 use ostler_api::workflow::{
-    ChangeStepRequest, PublishEventRequest, RetriedWorkflow, StartWorkflowRequest, StartedWorkflow,
-    StepChange, TaskAnswer, WaitingWorkflowCall, Workflow, WorkflowDetail, WorkflowGraph,
-    WorkflowTask,
+    ChangeStepRequest, ChildWorkflow, PublishEventRequest, RetriedWorkflow, StartWorkflowRequest,
+    StartedWorkflow, StepChange, TaskAnswer, WaitingWorkflowCall, Workflow, WorkflowDetail,
+    WorkflowGraph, WorkflowTask,
 };
 use ostler_domain::id::WorkflowId;
 use ostler_domain::org::permission::OrgPermission::{Operate, View};
@@ -104,11 +104,21 @@ async fn start(
     request: OrgRequest,
     JsonBody(body): JsonBody<StartWorkflowRequest>,
 ) -> Result<(StatusCode, Json<StartedWorkflow>)> {
-    let StartWorkflowRequest { definition, input } = body;
-    let definition: WorkflowDefinition = serde_json::from_value(definition)
-        .map_err(|error| ApiError::new(ProblemCode::Invalid, error.to_string()))?;
+    let StartWorkflowRequest { definition, workflow, input } = body;
     let input = input.unwrap_or_else(|| json!({}));
-    let started = request.operations().start_workflow(&definition, &input).await;
+    let invalid = |why: String| ApiError::new(ProblemCode::Invalid, why);
+    let started = match (definition, workflow) {
+        (Some(definition), None) => {
+            let definition: WorkflowDefinition =
+                serde_json::from_value(definition).map_err(|error| invalid(error.to_string()))?;
+            request.operations().start_workflow(&definition, &input).await
+        }
+        (None, Some(name)) => request.operations().start_stored_workflow(&name, &input).await,
+        _ => {
+            let why = "name either the `definition` or the `workflow` of the organization";
+            return Err(invalid(why.to_owned()));
+        }
+    };
     let id = request.hide_foreign_org(started)?;
     Ok((StatusCode::CREATED, Json(StartedWorkflow { id })))
 }
@@ -123,7 +133,9 @@ async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<WorkflowDe
         reason: one.why,
         result: one.result,
         questions: one.questions.iter().map(to_json).collect(),
+        children: one.children.into_iter().map(child).collect(),
         record: one.record.as_ref().map(to_json),
+        finished_at: one.record.as_ref().map(|record| record.at),
     });
     Ok(Json(WorkflowDetail { workflow: summary(stored), tasks: tasks.collect() }))
 }
@@ -238,10 +250,17 @@ fn summary(stored: view::WorkflowSummary) -> Workflow {
         steps: stored.steps,
         waiting_tasks: stored.waits.iter().map(ToString::to_string).collect(),
         reason: stored.why,
+        parent: stored.parent.map(|(parent, _)| parent),
         spent: stored.spent,
+        continues_at: stored.continues_at,
         created_at: stored.created_at,
         updated_at: stored.updated_at,
     }
+}
+
+fn child(started: view::ChildWorkflow) -> ChildWorkflow {
+    let view::ChildWorkflow { id, name, status } = started;
+    ChildWorkflow { id, name, status }
 }
 
 fn to_json<T: serde::Serialize>(value: &T) -> Value {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ostler_domain::workflow::EventName;
 
 use super::claim::WorkflowLease;
-use super::{StoredTask, check_size, events};
+use super::{NewWorkflow, StoredTask, check_size, children, events};
 use crate::Store;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
@@ -44,6 +44,12 @@ pub struct WorkflowCommit {
     pub audit: Vec<NewAuditEntry>,
     pub charges: Vec<TurnCharges>,
     pub notices: Vec<NewNotice>,
+    /// Workflows that steps start.
+    pub children: Vec<NewWorkflow>,
+    /// Whether to cancel all workflows that steps have started.
+    pub cancel_children: bool,
+    /// Set if the workflow has ended: what a parent learns of it, as JSON.
+    pub ended: Option<String>,
     /// Events of the org's log.
     pub events: Vec<NewEvent>,
     /// From now on, if the lease is kept.
@@ -142,6 +148,19 @@ fn run_commit(tx: &Tx, commit: &WorkflowCommit) -> Result<()> {
     }
     for wait in &commit.waits {
         events::start_wait(tx, commit.lease, wait)?;
+    }
+    for child in &commit.children {
+        super::start(tx, commit.lease.org, child)?;
+    }
+    for task in &commit.ended_waits {
+        children::cancel_of_task(tx, commit.lease, task)?;
+    }
+    if commit.cancel_children {
+        children::cancel_all(tx, commit.lease)?;
+    }
+    if let Some(data) = &commit.ended {
+        check_size("result", data)?;
+        children::answer_parent(tx, commit.lease, data)?;
     }
     for notice in &commit.notices {
         notices::notify(tx, commit.lease.org, notice)?;

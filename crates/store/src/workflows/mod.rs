@@ -4,21 +4,27 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `children` | workflows that steps start, and their ends |
 //! | `claim`   | leases of workflows, and checkpoints of their tasks |
 //! | `commit`  | the transaction that advances a workflow |
+//! | `definitions` | definitions that an org keeps |
 //! | `events`  | named events that steps wait for |
 //! | `reopen`  | running a failed workflow again |
+//! | `schedules` | schedules, and what happened at their due times |
 //! | `signals` | answers and cancellation from outside |
 
+pub(crate) mod children;
 pub(crate) mod claim;
 pub(crate) mod commit;
+pub(crate) mod definitions;
 pub(crate) mod events;
 pub(crate) mod reopen;
+pub(crate) mod schedules;
 pub(crate) mod signals;
 
+use ostler_domain::event::{OrgEvent, WorkflowStarted};
 use ostler_domain::id::{OrgId, WorkflowId};
 use ostler_domain::time::Timestamp;
-use serde_json::json;
 
 use crate::OrgStore;
 use crate::backend::job::StoreFuture;
@@ -43,6 +49,31 @@ pub struct NewWorkflow {
     pub input: String,
     /// The initial progress, as JSON.
     pub state: String,
+    /// The step that starts it; `None` if nobody waits for its end.
+    pub parent: Option<WorkflowParent>,
+}
+
+/// The step of a workflow that has started another one and waits for its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkflowParent {
+    pub workflow: WorkflowId,
+    pub task: String,
+    /// The question that the end answers.
+    pub question: String,
+    /// The names of the workflows above, from the first to the parent.
+    pub ancestors: Vec<String>,
+    /// Whether the input holds untrusted content.
+    pub untrusted: bool,
+}
+
+/// A workflow that a step has started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredChild {
+    pub id: WorkflowId,
+    pub name: String,
+    pub status: String,
+    /// The task of the parent.
+    pub task: String,
 }
 
 /// A stored workflow.
@@ -65,6 +96,14 @@ pub struct StoredWorkflow {
     pub due: bool,
     /// When the lease of the worker that runs it ends, unless it is renewed.
     pub leased_until: Option<Timestamp>,
+    /// When it continues by itself; `None` while it waits for people or events, or has ended.
+    pub continues_at: Option<Timestamp>,
+    /// The workflow and the task that have started it.
+    pub parent: Option<(WorkflowId, String)>,
+    /// The names of the workflows above, from the first to the parent.
+    pub ancestors: Vec<String>,
+    /// Whether its input holds untrusted content.
+    pub untrusted: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -83,25 +122,28 @@ pub struct StoredTask {
 
 const START: Sql = sql!(
     "INSERT INTO workflows (org, id, name, status, definition, input, state, due_at, created_at,
-       updated_at)
-     VALUES (?1, ?2, ?3, 'running', ?4, ?5, ?6, now_ms(), now_ms(), now_ms())"
+       updated_at, parent, parent_task, parent_question, ancestors, untrusted)
+     VALUES (?1, ?2, ?3, 'running', ?4, ?5, ?6, now_ms(), now_ms(), now_ms(), ?7, ?8, ?9, ?10, ?11)"
 );
 const GET: Sql = sql!(
     "SELECT id, name, status, definition, input, state, spent, cancelled, created_at, updated_at,
        CASE WHEN lease_until > now_ms() OR due_at <= now_ms() THEN 1 ELSE 0 END,
-       CASE WHEN lease_until > now_ms() THEN lease_until ELSE NULL END
+       CASE WHEN lease_until > now_ms() THEN lease_until ELSE NULL END, due_at,
+       parent, parent_task, ancestors, untrusted
      FROM workflows WHERE org = ?1 AND id = ?2"
 );
 const LIST: Sql = sql!(
     "SELECT id, name, status, definition, input, state, spent, cancelled, created_at, updated_at,
        CASE WHEN lease_until > now_ms() OR due_at <= now_ms() THEN 1 ELSE 0 END,
-       CASE WHEN lease_until > now_ms() THEN lease_until ELSE NULL END
+       CASE WHEN lease_until > now_ms() THEN lease_until ELSE NULL END, due_at,
+       parent, parent_task, ancestors, untrusted
      FROM workflows WHERE org = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
 );
 const OPEN: Sql = sql!(
     "SELECT id, name, status, definition, input, state, spent, cancelled, created_at, updated_at,
        CASE WHEN lease_until > now_ms() OR due_at <= now_ms() THEN 1 ELSE 0 END,
-       CASE WHEN lease_until > now_ms() THEN lease_until ELSE NULL END
+       CASE WHEN lease_until > now_ms() THEN lease_until ELSE NULL END, due_at,
+       parent, parent_task, ancestors, untrusted
      FROM workflows WHERE org = ?1 AND status NOT IN ('done', 'failed', 'cancelled')
      ORDER BY id DESC LIMIT ?2"
 );
@@ -110,7 +152,22 @@ const TASKS: Sql = sql!(
      WHERE org = ?1 AND workflow = ?2 ORDER BY task"
 );
 
+const CHILDREN: Sql = sql!(
+    "SELECT id, name, status, parent_task FROM workflows
+     WHERE org = ?1 AND parent = ?2 ORDER BY id LIMIT 1000"
+);
+
 impl OrgStore<'_> {
+    /// Returns the workflows that steps of a workflow have started, oldest first, at most
+    /// 1,000.
+    pub fn workflow_children(&self, id: WorkflowId) -> StoreFuture<Vec<StoredChild>> {
+        self.rows(&CHILDREN, [id.into()], |row| {
+            let [name, status, task] =
+                [row.text(1)?, row.text(2)?, row.text(3)?].map(str::to_owned);
+            Ok(StoredChild { id: row.id(0)?, name, status, task })
+        })
+    }
+
     /// Stores a new workflow, due at once.
     pub fn start_workflow(&self, new: NewWorkflow) -> StoreFuture<()> {
         let org = self.org;
@@ -141,7 +198,7 @@ impl OrgStore<'_> {
 
 /// Stores a new workflow, inside a transaction.
 pub(crate) fn start(tx: &Tx, org: OrgId, new: &NewWorkflow) -> Result<()> {
-    let NewWorkflow { id, name, definition, input, state } = new;
+    let NewWorkflow { id, name, definition, input, state, parent } = new;
     for text in [definition, input, state] {
         check_size("workflow", text)?;
     }
@@ -152,10 +209,15 @@ pub(crate) fn start(tx: &Tx, org: OrgId, new: &NewWorkflow) -> Result<()> {
         definition.as_str().into(),
         input.as_str().into(),
         state.as_str().into(),
+        parent.as_ref().map(|parent| parent.workflow).into(),
+        parent.as_ref().map(|parent| parent.task.clone()).into(),
+        parent.as_ref().map(|parent| parent.question.clone()).into(),
+        Value::json(&parent.as_ref().map_or(&[][..], |parent| &parent.ancestors))?,
+        i64::from(parent.as_ref().is_some_and(|parent| parent.untrusted)).into(),
     ];
     tx.execute(&START, &params)?;
-    let data = json!({"workflow": id, "name": name}).to_string();
-    let started = NewEvent { kind: "workflow_started".into(), data };
+    let started = WorkflowStarted { workflow: *id, name: name.clone() };
+    let started = NewEvent::new(&OrgEvent::WorkflowStarted(started));
     let event: Vec<Statement> = event_log::append(org, None, &[started])?.into_iter().collect();
     tx.batch(&event).map(drop)
 }
@@ -181,6 +243,13 @@ fn read_workflow(row: &Row) -> Result<StoredWorkflow> {
         updated_at: row.time(9)?,
         due: row.int(10)? != 0,
         leased_until: row.opt_time(11)?,
+        continues_at: row.opt_time(12)?,
+        parent: match row.opt_id(13)? {
+            Some(parent) => Some((parent, row.text(14)?.to_owned())),
+            None => None,
+        },
+        ancestors: row.json(15, "ancestors")?,
+        untrusted: row.int(16)? != 0,
     })
 }
 

@@ -26,6 +26,7 @@ async fn start(store: &Store, org: OrgId) -> WorkflowId {
         definition: "{}".into(),
         input: "{}".into(),
         state: "0".into(),
+        parent: None,
     };
     store.org(org).start_workflow(new).await.unwrap();
     id
@@ -51,6 +52,9 @@ fn commit(lease: WorkflowLease, state: &str, then: WorkflowLeaseAction) -> Workf
         changes: Vec::new(),
         charges: Vec::new(),
         notices: Vec::new(),
+        children: vec![],
+        cancel_children: false,
+        ended: None,
         lease_ttl: LONG,
         lease_action: then,
     }

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
-use ostler_domain::workflow::WorkflowDefinition;
 use ostler_domain::workflow::graph::{mermaid, svg};
 use ostler_runtime::operations::GraphFormat;
 
+use super::definition::read_definition;
 use super::open_workflow;
 use crate::commands::args::OrgArgs;
 
@@ -27,10 +26,7 @@ pub(crate) struct WorkflowGraphArgs {
 pub(super) async fn run(args: &WorkflowGraphArgs) -> anyhow::Result<()> {
     let file = PathBuf::from(&args.workflow);
     let text = if file.is_file() {
-        let name = file.display();
-        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {name}"))?;
-        let definition: WorkflowDefinition = toml::from_str(&text)
-            .with_context(|| format!("{name} is not a workflow definition"))?;
+        let definition = read_definition(&file)?;
         if args.svg { svg(&definition, None) } else { mermaid(&definition, None) }
     } else {
         let (operator, org, id) = open_workflow(&args.target, &args.workflow).await?;

@@ -4,11 +4,13 @@ mod answer;
 mod approve;
 mod cancel;
 mod control;
+mod definition;
 mod graph;
 mod ls;
 mod reject;
 mod resume;
 mod run;
+mod schedule;
 mod show;
 mod signal;
 
@@ -28,13 +30,15 @@ use crate::screen::{NextCommand, print_next};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkflowCommand {
-    /// Start a workflow from a file and follow it until it ends or waits
+    /// Start a workflow, from a file or by its name, and follow it until it ends or waits
     #[command(after_help = "\
 Examples:
   ostler workflow run examples/workflows/refund.toml --org bella \\
       --input '{\"order\": \"1234\"}'
   ostler workflow run examples/workflows/refund.toml --org bella \\
       --input '{\"order\": \"1234\"}' --json
+
+A name stands for a workflow that the organization keeps.
 
 Exit codes: 0 it is done or waits for somebody, 1 it failed or was cancelled. When
 it waits, the command that lets it continue is printed. docs/WORKFLOWS.md describes
@@ -113,6 +117,12 @@ Examples:
   ostler workflow graph examples/workflows/refund.toml
   ostler workflow graph …7ybc --org bella --svg > refund.svg")]
     Graph(graph::WorkflowGraphArgs),
+    /// Start workflows at the times of cron expressions
+    #[command(subcommand)]
+    Schedule(schedule::ScheduleCommand),
+    /// Keep workflows under their names
+    #[command(subcommand)]
+    Definition(definition::DefinitionCommand),
 }
 
 /// The workflow that a command works on.
@@ -155,6 +165,8 @@ pub(crate) async fn run(command: &WorkflowCommand) -> anyhow::Result<ExitCode> {
         WorkflowCommand::Continue(args) => control::run(args, StepControl::Continue).await,
         WorkflowCommand::Retry(args) => control::retry(args).await,
         WorkflowCommand::Graph(args) => graph::run(args).await,
+        WorkflowCommand::Schedule(command) => schedule::run(command).await,
+        WorkflowCommand::Definition(command) => definition::run(command).await,
     }?;
     Ok(ExitCode::SUCCESS)
 }

@@ -99,11 +99,17 @@ async fn wait_for_end(
         if !json {
             print_changes(&detail, &mut printed);
         }
-        if !detail.summary.due && detail.summary.status != "running" {
+        if !detail.summary.due && detail.summary.status != "running" && !has_busy_child(&detail) {
             return Ok(detail);
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
+}
+
+/// Returns whether a workflow that a step has started still works on something.
+fn has_busy_child(detail: &WorkflowDetail) -> bool {
+    let mut children = detail.tasks.iter().flat_map(|task| &task.children);
+    children.any(|child| matches!(child.status.as_str(), "running" | "undoing"))
 }
 
 /// Says that another process works on the workflow, and what happens if it was killed.

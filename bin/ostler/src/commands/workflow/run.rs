@@ -1,6 +1,6 @@
 //! `ostler workflow run`.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -8,6 +8,7 @@ use clap::Args;
 use ostler_domain::workflow::WorkflowDefinition;
 use serde_json::Value;
 
+use super::definition::read_definition;
 use super::resume;
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::open_org;
@@ -15,9 +16,9 @@ use crate::screen::{DIM, HEADER};
 
 #[derive(Debug, Args)]
 pub(crate) struct WorkflowRunArgs {
-    /// TOML file that defines the workflow
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// TOML file that defines the workflow, or the name of one that the organization keeps
+    #[arg(value_name = "FILE|NAME")]
+    workflow: String,
     /// Input of the workflow, as JSON
     #[arg(long, value_name = "JSON", default_value = "{}")]
     input: String,
@@ -26,16 +27,20 @@ pub(crate) struct WorkflowRunArgs {
 }
 
 pub(super) async fn run(args: &WorkflowRunArgs) -> anyhow::Result<ExitCode> {
-    let name = args.file.display();
-    let text =
-        std::fs::read_to_string(&args.file).with_context(|| format!("cannot read {name}"))?;
-    let definition: WorkflowDefinition =
-        toml::from_str(&text).with_context(|| format!("{name} is not a workflow definition"))?;
+    let file = Path::new(&args.workflow);
+    // What looks like a file is one, so that a missing file is named as such.
+    let is_file = file.is_file() || file.extension().is_some();
+    let definition = is_file.then(|| read_definition(file)).transpose()?;
     let input: Value = serde_json::from_str(&args.input).context("--input is not JSON")?;
     let (operator, org) = open_org(&args.target).await?;
-    let id = operator.org(&org).start_workflow(&definition, &input).await?;
+    let operations = operator.org(&org);
+    let id = match &definition {
+        Some(definition) => operations.start_workflow(definition, &input).await?,
+        None => operations.start_stored_workflow(&args.workflow, &input).await?,
+    };
     if !args.target.output.json {
-        anstream::println!("{HEADER}{}{HEADER:#}  {DIM}{id}{DIM:#}", definition.name());
+        let name = definition.as_ref().map_or(args.workflow.as_str(), WorkflowDefinition::name);
+        anstream::println!("{HEADER}{name}{HEADER:#}  {DIM}{id}{DIM:#}");
     }
     resume::follow(&operator, &org, id, args.target.output.json).await
 }

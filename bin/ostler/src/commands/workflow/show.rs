@@ -56,6 +56,12 @@ fn print(detail: &WorkflowDetail, org: &Org) {
         ["started".into(), format_time(summary.created_at).into()],
         ["updated".into(), format_time(summary.updated_at).into()],
     ];
+    rows.extend(
+        summary
+            .parent
+            .iter()
+            .map(|(parent, task)| ["started by".into(), format!("{task} of {parent}").into()]),
+    );
     rows.extend(summary.leased_until.map(|until| {
         let text = format!("a process works on it; its lease ends at {}", format_time(until));
         ["runs".into(), Cell::from(text)]
@@ -90,6 +96,9 @@ fn print_task(task: &TaskDetail) {
         };
         let (tool, verdict) = (&decision.tool, &decision.verdict);
         anstream::println!("    {DIM}{tool}  {decided}: {verdict}{DIM:#}");
+    }
+    for child in &task.children {
+        anstream::println!("    {DIM}{}{DIM:#}  {}  {}", child.id, child.name, child.status);
     }
     for question in &task.questions {
         anstream::println!("    {WARNING}{}{WARNING:#}", describe_question(&question.body));

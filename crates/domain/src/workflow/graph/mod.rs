@@ -17,6 +17,7 @@ fn work_name(step: &Step) -> String {
     let work = match &step.work {
         StepWork::Agent { agent, .. } => agent.clone().unwrap_or_else(|| "prompt".to_owned()),
         StepWork::Tool { tool, .. } => tool.as_str().to_owned(),
+        StepWork::Workflow { workflow, .. } => format!("workflow {workflow}"),
         StepWork::Ask { .. } => "ask".to_owned(),
         StepWork::Wait { event } => format!("wait for {event}"),
         StepWork::Value { .. } => "text".to_owned(),

@@ -1,0 +1,168 @@
+//! Starts workflows at the due times of their schedules, in any process.
+//!
+//! `domain::workflow::schedule` decides, the store makes the decision and the start one
+//! transaction. So each due time is started once, whichever worker looks first, and a process that
+//! dies has either started it or not.
+
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use ostler_domain::audit::AuditActor;
+use ostler_domain::id::{AuditId, NoticeId, WorkflowId};
+use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::time::Timestamp;
+use ostler_domain::workflow::schedule::{WorkflowSchedule, decide_due};
+use ostler_domain::workflow::{WorkflowDefinition, WorkflowProgress};
+use ostler_store::{
+    DueSchedule, NewAuditEntry, NewNotice, NewWorkflow, OrgStore, ScheduleAdvance, Store,
+    StoreError,
+};
+use serde_json::{Value, json};
+
+use crate::deps::Clock;
+use crate::ids::fresh;
+use crate::records::encode;
+
+/// How many schedules are read at once.
+const BATCH: u32 = 100;
+/// When a schedule with a start that waits for the one before is looked at again.
+const QUEUE_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Looks at the schedules that are due and starts their workflows. Returns what was started.
+pub async fn start_due_workflows(
+    store: &Store,
+    clock: &Clock,
+) -> Result<Vec<WorkflowId>, StoreError> {
+    let mut started = Vec::new();
+    for due in store.due_schedules(clock.now(), BATCH).await? {
+        match due {
+            Ok(due) => started.extend(start_due(store, due, clock.now()).await?),
+            Err(error) => tracing::warn!(%error, "schedule not read, its workflow does not start"),
+        }
+    }
+    Ok(started)
+}
+
+async fn start_due(
+    store: &Store,
+    due: DueSchedule,
+    now: Timestamp,
+) -> Result<Option<WorkflowId>, StoreError> {
+    let schedule = &due.stored.schedule;
+    let zone = org_zone(store.org(due.org), schedule).await?;
+    let offset = |at: Timestamp| utc_offset(&zone, at);
+    let decided =
+        decide_due(&schedule.cron, schedule.missed, due.stored.decided_until, now, &offset);
+    let workflow = new_workflow(store.org(due.org), schedule).await?;
+    let audit = start_entry(schedule, &workflow, decided.start);
+    let notice = failed_notice(schedule, workflow.as_ref().err());
+    let advance = ScheduleAdvance {
+        decided_until: decided.decided_until,
+        check_at: decided.next,
+        queue_check_at: now + QUEUE_INTERVAL,
+        due: decided.start,
+        missed: decided.missed,
+        workflow,
+        audit,
+        notice,
+        schedule: due,
+    };
+    crate::faults::point("before_schedule_advance");
+    let started = store.advance_schedule(advance).await?;
+    crate::faults::point("after_schedule_advance");
+    Ok(started)
+}
+
+/// Returns the next due times of a schedule that is not paused.
+pub(crate) fn next_due_times(
+    schedule: &WorkflowSchedule,
+    org_zone: &str,
+    now: Timestamp,
+    count: usize,
+) -> Vec<Timestamp> {
+    if schedule.paused {
+        return Vec::new();
+    }
+    let zone = time_zone(schedule.zone_name(org_zone));
+    let offset = |at: Timestamp| utc_offset(&zone, at);
+    schedule.cron.due_after(now, &offset).take(count).collect()
+}
+
+/// Returns the workflow that a schedule starts, or why that is not possible.
+pub(crate) async fn new_workflow(
+    store: OrgStore<'_>,
+    schedule: &WorkflowSchedule,
+) -> Result<Result<NewWorkflow, String>, StoreError> {
+    let name = &schedule.workflow;
+    let Some(definition) = store.workflow_definition(name).await? else {
+        return Ok(Err(format!("there is no workflow `{name}`")));
+    };
+    let input: Value = schedule.input.clone().into_iter().collect();
+    Ok(match definition.check_input(schedule.input.keys().map(String::as_str)) {
+        Ok(()) => Ok(workflow_of(&definition, &input)),
+        Err(mismatch) => Err(mismatch.to_string()),
+    })
+}
+
+/// Returns a new workflow of a definition.
+pub(crate) fn workflow_of(definition: &WorkflowDefinition, input: &Value) -> NewWorkflow {
+    NewWorkflow {
+        id: fresh(WorkflowId::from_u128),
+        name: definition.name().to_owned(),
+        definition: encode(definition),
+        input: input.to_string(),
+        state: encode(&WorkflowProgress::new(definition)),
+        parent: None,
+    }
+}
+
+async fn org_zone(
+    store: OrgStore<'_>,
+    schedule: &WorkflowSchedule,
+) -> Result<TimeZone, StoreError> {
+    let name = match &schedule.time_zone {
+        Some(name) => name.clone(),
+        None => store.org().await?.time_zone,
+    };
+    Ok(time_zone(&name))
+}
+
+/// Returns a time zone by its name; an unknown name means UTC. Names are checked when a
+/// schedule is saved.
+fn time_zone(name: &str) -> TimeZone {
+    TimeZone::get(name).unwrap_or(TimeZone::UTC)
+}
+
+fn utc_offset(zone: &TimeZone, at: Timestamp) -> i32 {
+    let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
+    zone.to_offset(at).seconds()
+}
+
+fn start_entry(
+    schedule: &WorkflowSchedule,
+    workflow: &Result<NewWorkflow, String>,
+    due: Option<Timestamp>,
+) -> NewAuditEntry {
+    let id = workflow.as_ref().map(|new| new.id.to_string()).unwrap_or_default();
+    let data = json!({"name": schedule.workflow, "schedule": schedule.name, "due": due});
+    NewAuditEntry {
+        id: fresh(AuditId::from_u128),
+        actor: AuditActor::System,
+        action: "start_workflow".to_owned(),
+        subject: id,
+        data: data.to_string(),
+    }
+}
+
+fn failed_notice(schedule: &WorkflowSchedule, reason: Option<&String>) -> NewNotice {
+    let id = fresh(NoticeId::from_u128);
+    let WorkflowSchedule { name, workflow, .. } = schedule;
+    let data = json!({"name": workflow, "schedule": name, "reason": reason});
+    NewNotice {
+        id,
+        kind: NoticeKind::WorkflowFailed,
+        recipient: NoticeRecipient::Owner,
+        subject: format!("schedule {name} failed {id}"),
+        data: data.to_string(),
+    }
+}
