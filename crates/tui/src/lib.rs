@@ -14,6 +14,7 @@
 //! | `composer` | the text that is being written: editing, pastes, history, completion |
 //! | `keymap` | keys and what they do |
 //! | `pickers` | lists to choose from |
+//! | [`inbox`] | conversations of customers for operators, with a state of its own |
 //! | `app` | the state of all of it; keys and updates in, effects out |
 //! | [`measure`] | what the benchmarks measure |
 //! | `run` | the loop, and the only code that touches the terminal |
@@ -21,6 +22,7 @@
 mod app;
 mod cells;
 mod composer;
+pub mod inbox;
 mod keymap;
 pub mod measure;
 mod pickers;
@@ -32,5 +34,7 @@ mod sinks;
 mod tests;
 mod text;
 
-pub use run::{ChatChannels, ChatError, ChatOptions, ScreenKind, run};
+pub use run::{
+    ChatChannels, ChatError, ChatOptions, InboxChannels, InboxOptions, ScreenKind, run, run_inbox,
+};
 pub use text::theme::Theme;

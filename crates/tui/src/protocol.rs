@@ -5,18 +5,15 @@ use ostler_api::thread::{AskAnswer, ThreadMode};
 use ostler_api::thread_event::{ThreadEvent, ThreadInfo, ThreadMessage};
 use ostler_domain::id::ThreadId;
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// What the person wants.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChatRequest {
     /// Send a message, behind the running turn if there is one.
-    Send {
-        text: String,
-    },
+    Send(ComposedMessage),
     /// Stop the turn, discard the queue and send this.
-    Steer {
-        text: String,
-    },
+    Steer(ComposedMessage),
     Abort,
     /// Continue the interrupted turn or the queue.
     Resume,
@@ -49,6 +46,23 @@ pub enum ChatRequest {
     Rename {
         title: String,
     },
+}
+
+/// A message that a person sends.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ComposedMessage {
+    pub text: String,
+    /// Files with images, which the model sees after the text.
+    pub images: Vec<ImageFile>,
+}
+
+/// A file with an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageFile {
+    pub path: PathBuf,
+    pub name: String,
+    /// In bytes.
+    pub size: u64,
 }
 
 /// What the agent says.

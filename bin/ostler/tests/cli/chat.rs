@@ -2,29 +2,31 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use tempfile::TempDir;
+use crate::tmux::TmuxTerminal;
 
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Keys of a card count only some time after it was drawn.
 const CARD_GUARD: Duration = Duration::from_millis(400);
 
 /// A chat in a terminal of its own.
-struct Chat {
-    folder: TempDir,
+struct Chat(TmuxTerminal);
+
+impl std::ops::Deref for Chat {
+    type Target = TmuxTerminal;
+
+    fn deref(&self) -> &TmuxTerminal {
+        &self.0
+    }
 }
 
 impl Chat {
     /// Starts a chat in an empty folder, and waits until it is ready.
     fn start() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::create_dir(folder.path().join("shop")).expect("a folder");
-        fs::create_dir(folder.path().join("home")).expect("a folder");
-        let chat = Self { folder };
-        chat.tmux(&["new-session", "-d", "-x", "80", "-y", "24", "sh"]);
-        chat.tmux(&["set-option", "-g", "history-limit", "50000"]);
+        let chat = Self(TmuxTerminal::new(80, 24));
+        fs::create_dir(chat.folder.path().join("shop")).expect("a folder");
+        fs::create_dir(chat.folder.path().join("home")).expect("a folder");
         chat.run("", "? help");
         chat
     }
@@ -46,56 +48,6 @@ impl Chat {
 
     fn shop(&self) -> PathBuf {
         self.folder.path().join("shop")
-    }
-
-    fn tmux(&self, args: &[&str]) -> Output {
-        let output = Command::new("tmux")
-            .arg("-S")
-            .arg(self.folder.path().join("tmux"))
-            .args(["-f", "/dev/null"])
-            .args(args)
-            .stdin(Stdio::null())
-            .output();
-        let output = output.expect("tmux is installed; scripts/install-services does that");
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        output
-    }
-
-    /// Presses keys, by the names of tmux.
-    fn keys(&self, keys: &[&str]) {
-        self.tmux(&[&["send-keys"], keys].concat());
-    }
-
-    fn send(&self, text: &str) {
-        self.tmux(&["send-keys", "-l", text]);
-        self.wait_for(&format!("› {text}"));
-        self.keys(&["Enter"]);
-    }
-
-    fn screen(&self) -> String {
-        String::from_utf8(self.tmux(&["capture-pane", "-p"]).stdout).expect("text")
-    }
-
-    /// Returns scrollback and screen.
-    fn all(&self) -> String {
-        String::from_utf8(self.tmux(&["capture-pane", "-p", "-S", "-"]).stdout).expect("text")
-    }
-
-    /// Waits until the screen has a text.
-    fn wait_for(&self, text: &str) -> String {
-        self.wait(text, |screen| screen.contains(text))
-    }
-
-    fn wait(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
-        let start = Instant::now();
-        loop {
-            let screen = self.screen();
-            if holds(&screen) {
-                return screen;
-            }
-            assert!(start.elapsed() < PATIENCE, "waiting for {what}:\n{screen}");
-            std::thread::sleep(Duration::from_millis(40));
-        }
     }
 
     /// Waits for a card, and until its keys count.
@@ -121,13 +73,6 @@ impl Chat {
             .next()
             .expect("the program runs")
             .to_owned()
-    }
-}
-
-impl Drop for Chat {
-    fn drop(&mut self) {
-        let socket = self.folder.path().join("tmux");
-        let _ = Command::new("tmux").arg("-S").arg(socket).arg("kill-server").output();
     }
 }
 

@@ -235,7 +235,7 @@ fn k02_the_curl_examples_of_the_docs_run() {
         .map(|(_, body)| body)
         .filter(|body| body.contains("curl "))
         .collect();
-    assert_eq!(examples.len(), 5, "{examples:?}");
+    assert_eq!(examples.len(), 6, "{examples:?}");
     let admin = demo.json(&["key", "create", "admin", "--role", "admin", "--org", "bella"]);
     let admin = admin["secret"].as_str().expect("a secret");
     let run = |example: &str, key: &str| {
@@ -252,15 +252,16 @@ fn k02_the_curl_examples_of_the_docs_run() {
         text
     };
     assert!(run(examples[0], admin).contains("Calm and brief."), "an agent is made and changed");
-    let threads = run(examples[1], &key);
+    assert!(run(examples[1], admin).contains("\"changes\""), "a change is planned");
+    let threads = run(examples[2], &key);
     assert_eq!(threads.matches("event: agent_end").count(), 2, "{threads}");
     assert!(threads.contains(r#""type":"image""#), "{threads}");
-    let completions = run(examples[2], &key);
+    let completions = run(examples[3], &key);
     assert!(completions.contains("\"chat.completion\""), "{completions}");
     assert!(completions.contains("data: [DONE]"), "{completions}");
-    let mcp = run(examples[3], &key);
+    let mcp = run(examples[4], &key);
     assert!(mcp.contains("\"outcome\":\"answered\""), "{mcp}");
-    assert!(run(examples[4], &key).contains("event: open"), "the stream of the org");
+    assert!(run(examples[5], &key).contains("event: open"), "the stream of the org");
 }
 
 /// M41: the modes and models of an installation are listed over HTTP, with what they cost and

@@ -10,7 +10,7 @@ use crate::composer::completion::{Completions, completions};
 use crate::composer::{Edit, history};
 use crate::keymap::{Action, KeyPress};
 use crate::pickers::{Choice, Entry, Picker};
-use crate::protocol::ChatRequest;
+use crate::protocol::{ChatRequest, ComposedMessage, ImageFile};
 use crate::render::Detail;
 
 /// Within this time a second Ctrl-C quits.
@@ -120,25 +120,43 @@ impl App {
                 || (self.transcript.activity == Activity::Idle && self.transcript.queued > 0);
             return if waits { vec![Effect::Request(ChatRequest::Resume)] } else { Vec::new() };
         }
-        let text = self.composer.take();
-        self.history.add(&text);
-        if let Some(effects) = self.slash_command(&text) {
+        let written = self.composer.whole_text();
+        self.history.add(&written);
+        let message = self.take_message(written.clone());
+        if message.images.is_empty()
+            && let Some(effects) = self.slash_command(&written)
+        {
             return effects;
         }
         if self.transcript.activity == Activity::Working {
-            self.follow_ups.push(text.clone());
+            self.follow_ups.push(message.text.clone());
         }
-        vec![Effect::Request(ChatRequest::Send { text })]
+        vec![Effect::Request(ChatRequest::Send(message))]
     }
 
     fn steer(&mut self) -> Vec<Effect> {
         if self.composer.whole_text().trim().is_empty() {
             return Vec::new();
         }
-        let text = self.composer.take();
-        self.history.add(&text);
+        let written = self.composer.whole_text();
+        self.history.add(&written);
         self.follow_ups.clear();
-        vec![Effect::Request(ChatRequest::Steer { text })]
+        vec![Effect::Request(ChatRequest::Steer(self.take_message(written)))]
+    }
+
+    /// Takes the message, and keeps what was written until it is taken over there.
+    fn take_message(&mut self, written: String) -> ComposedMessage {
+        let message = self.composer.take_message();
+        self.sent = Some((message.text.clone(), written));
+        message
+    }
+
+    /// Adds an image to the message.
+    pub(crate) fn attach(&mut self, image: Result<ImageFile, String>) {
+        match image {
+            Ok(image) => self.composer.attach(image),
+            Err(why) => self.hint = Some(crate::text::sanitize::one_line(&why)),
+        }
     }
 
     fn older(&mut self) {

@@ -75,7 +75,10 @@ impl App {
         }
         match self.slash_command(line) {
             Some(effects) => effects,
-            None => vec![Effect::Request(ChatRequest::Send { text: line.to_owned() })],
+            None => {
+                self.composer.insert(line);
+                vec![Effect::Request(ChatRequest::Send(self.composer.take_message()))]
+            }
         }
     }
 }

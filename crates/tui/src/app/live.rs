@@ -11,7 +11,7 @@ use crate::text::wrap::wrap_all;
 
 /// In front of the composer.
 const PROMPT: &str = "› ";
-/// The columns of an entry of the help.
+/// From this width on, an entry of the help has a column of its own.
 const HELP_COLUMN: usize = 40;
 
 impl App {
@@ -191,10 +191,11 @@ impl App {
         let cells: Vec<String> = keys.map(|(keys, help)| format!("{keys}: {help}")).collect();
         let per_row = if columns >= 2 * HELP_COLUMN { 2 } else { 1 };
         let rows = cells.len().div_ceil(per_row).min(room.saturating_sub(1));
+        let width = columns / per_row;
         let mut lines: Vec<Line> = (0..rows)
             .map(|row| {
                 let cells = (0..per_row).filter_map(|column| cells.get(row + column * rows));
-                let cells = cells.map(|cell| Span::new(fitted(cell), Tone::Plain));
+                let cells = cells.map(|cell| Span::new(fitted(cell, width), Tone::Plain));
                 Line::cut(cells.collect())
             })
             .collect();
@@ -207,9 +208,9 @@ impl App {
 }
 
 /// Returns a text in the width of a column of the help.
-fn fitted(text: &str) -> String {
-    let cut: String = text.chars().take(HELP_COLUMN - 2).collect();
-    format!("{cut:<HELP_COLUMN$}")
+fn fitted(text: &str, columns: usize) -> String {
+    let cut: String = text.chars().take(columns - 2).collect();
+    format!("{cut:<columns$}")
 }
 
 fn rule(columns: usize) -> Row {

@@ -35,6 +35,8 @@ pub(crate) enum Effect {
     /// Scroll by pages; up is negative.
     Scroll(i32),
     Copy(String),
+    /// Add the image in this file to the message.
+    Attach(String),
     Quit,
 }
 
@@ -55,6 +57,8 @@ pub(crate) struct App {
     card: Option<Card>,
     /// What was being written before the card took the composer.
     stash: Option<String>,
+    /// The text of the last message, and what was written for it.
+    sent: Option<(String, String)>,
     /// Messages that wait for the end of the turn, as far as they were written here.
     follow_ups: Vec<String>,
     show_help: bool,
@@ -81,11 +85,17 @@ impl App {
             completion: 0,
             card: None,
             stash: None,
+            sent: None,
             follow_ups: Vec::new(),
             show_help: false,
             hint: None,
             quit_pressed: None,
         }
+    }
+
+    /// Returns whether a list is open, into which text is typed.
+    pub(crate) const fn has_picker(&self) -> bool {
+        self.picker.is_some()
     }
 
     /// Returns what is stored as the draft.

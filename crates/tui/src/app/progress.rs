@@ -53,13 +53,23 @@ impl Progress {
         detail: Detail,
         columns: usize,
     ) -> (Vec<Row>, Vec<Line>) {
-        let first = first_cell(&transcript.cells, detail, columns, MAX_ROWS);
-        *self = Self { cell: first, line: 0 };
-        let mut rows = Vec::new();
+        let cells = &transcript.cells;
+        let end = cells.iter().position(|cell| !cell.is_final()).unwrap_or(cells.len());
+        // From the end, each cell once: laying it out is what takes time.
+        let (mut first, mut total, mut laid_out) = (end, 0, Vec::new());
+        while first > 0 && total < MAX_ROWS {
+            first -= 1;
+            let of_cell = wrap_all(&render::cell(cells, first, 0, detail).lines, columns);
+            total += of_cell.len();
+            laid_out.push(of_cell);
+        }
+        let mut rows = Vec::with_capacity(total + 1);
         if first > 0 {
             let text = "Earlier entries are not written again; the full screen has them.";
             rows = wrap_all([&Line::text(text, Tone::Dim)], columns);
         }
+        rows.extend(laid_out.into_iter().rev().flatten());
+        *self = Self { cell: end, line: 0 };
         let (finished, pending) = self.advance(transcript, detail);
         rows.extend(wrap_all(&finished, columns));
         (rows, pending)

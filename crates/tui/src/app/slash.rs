@@ -14,7 +14,7 @@ const fn command(name: &'static str, help: &'static str) -> SlashCommand {
 }
 
 /// All commands of the program itself.
-pub(super) const COMMANDS: [SlashCommand; 17] = [
+pub(super) const COMMANDS: [SlashCommand; 18] = [
     command("help", "commands and keys"),
     command("model", "choose a model, or name one"),
     command("mode", "choose a mode, or name one"),
@@ -25,6 +25,7 @@ pub(super) const COMMANDS: [SlashCommand; 17] = [
     command("retry", "answer the last message again"),
     command("resume", "continue an interrupted turn or the queue"),
     command("clear-queue", "discard the messages that wait"),
+    command("image", "add an image to the message, by its path"),
     command("tasks", "the task list"),
     command("context", "what the prompt consists of, and what it costs"),
     command("yolo", "approve everything, or ask again"),
@@ -63,6 +64,10 @@ impl App {
                 self.follow_ups.clear();
                 return request(ChatRequest::ClearQueue);
             }
+            "image" if argument.is_empty() => {
+                self.hint = Some("Write the path behind /image, or paste it.".into());
+            }
+            "image" => return Some(vec![Effect::Attach(argument.to_owned())]),
             "tasks" => self.print_tasks(),
             "context" => self.print_context(),
             "yolo" => return request(ChatRequest::SetYolo { on: !self.figures.yolo }),

@@ -39,7 +39,8 @@ impl App {
         if let Some(text) = text {
             self.follow_ups.retain(|waiting| *waiting != text);
             if self.composer.is_empty() {
-                self.composer.set(&text);
+                let sent = self.sent.take().filter(|(sent, _)| *sent == text);
+                self.composer.set(&sent.map_or(text, |(_, written)| written));
             }
         }
     }

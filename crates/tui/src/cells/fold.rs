@@ -59,7 +59,7 @@ impl Transcript {
 
     fn session(&mut self, kind: Kind) {
         match kind {
-            Kind::ModeChanged { mode_id } => {
+            Kind::ModeChanged { mode_id, .. } => {
                 if self.mode != mode_id {
                     self.notice(format!("The mode is {} now.", one_line(&mode_id)));
                 }
@@ -92,7 +92,7 @@ impl Transcript {
                 self.budget = context.budget;
                 self.commands = context.commands;
             }
-            Kind::ContextCompacted { messages } => {
+            Kind::ContextCompacted { messages, .. } => {
                 self.notice(format!("{messages} old messages have left the prompt."));
             }
             Kind::OmObservationStart {} => self.observing = true,
@@ -197,7 +197,8 @@ impl Transcript {
             _ => None,
         });
         let text = texts.next().map(|text| sanitize(text).into_owned()).unwrap_or_default();
-        self.cells.push(Cell::User { text, attachments: message.content.len().saturating_sub(1) });
+        let attachments = message.content.iter().skip(1).map(super::attachment).collect();
+        self.cells.push(Cell::User { text, attachments });
         self.queued = self
             .queued
             .saturating_sub(usize::from(self.activity == Activity::Working && self.queued > 0));

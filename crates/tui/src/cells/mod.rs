@@ -8,7 +8,9 @@ mod tool;
 
 use std::collections::BTreeMap;
 
-use ostler_api::thread_event::{NamedCommand, ThreadContextBudget, ThreadTask, ThreadUsage};
+use ostler_api::thread_event::{
+    NamedCommand, ThreadContextBudget, ThreadMessagePart, ThreadTask, ThreadUsage,
+};
 use serde_json::Value;
 
 pub(crate) use ask::{Ask, AskKind};
@@ -16,6 +18,7 @@ pub(crate) use tool::{AgentRun, ToolCell, ToolStatus};
 
 use crate::text::line::Line;
 use crate::text::markdown::MarkdownStream;
+use crate::text::sanitize::one_line;
 
 /// An entry of the transcript.
 #[derive(Debug, Clone)]
@@ -23,7 +26,8 @@ pub(crate) enum Cell {
     /// What the person has written.
     User {
         text: String,
-        attachments: usize,
+        /// What was added to the text, in words.
+        attachments: Vec<String>,
     },
     Answer(AnswerCell),
     Tool(ToolCell),
@@ -115,6 +119,30 @@ pub(crate) struct Transcript {
     pending_args: BTreeMap<String, Value>,
     /// Stored calls whose result is shown in another form, with their tool.
     own_form_calls: BTreeMap<String, String>,
+}
+
+/// Describes what was added to a message.
+fn attachment(part: &ThreadMessagePart) -> String {
+    match part {
+        ThreadMessagePart::Image { name, size } => {
+            let name = name.as_deref().map_or_else(|| "image".to_owned(), one_line);
+            match size {
+                0 => name,
+                size => format!("{name}, {}", byte_count(*size)),
+            }
+        }
+        ThreadMessagePart::Text { text } => format!("{} characters", text.chars().count()),
+        _ => "file".to_owned(),
+    }
+}
+
+/// Returns a number of bytes as people read it.
+pub(crate) fn byte_count(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KiB", bytes.div_ceil(1024)),
+        _ => format!("{}.{} MiB", bytes >> 20, ((bytes & 0xf_ffff) * 10) >> 20),
+    }
 }
 
 impl Transcript {

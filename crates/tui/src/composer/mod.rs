@@ -8,6 +8,7 @@ mod paste;
 pub(crate) use edit::Edit;
 
 use self::paste::Pastes;
+use crate::protocol::{ComposedMessage, ImageFile};
 use crate::text::line::Row;
 use crate::text::theme::Tone;
 use crate::text::wrap::width;
@@ -19,6 +20,8 @@ pub(crate) struct Composer {
     text: String,
     cursor: usize,
     pastes: Pastes,
+    /// Images that were added, so that a text that comes back has them again.
+    images: Vec<ImageFile>,
     /// Grows with every change, so that drafts are stored only when something has changed.
     pub(crate) revision: u64,
 }
@@ -38,6 +41,26 @@ impl Composer {
         &self.text[..self.cursor]
     }
 
+    /// Adds an image.
+    pub(crate) fn attach(&mut self, image: ImageFile) {
+        if let Some(placeholder) = self.pastes.attach(image.clone()) {
+            self.insert(&placeholder.to_string());
+            if !self.images.contains(&image) {
+                self.images.push(image);
+            }
+        }
+    }
+
+    /// Returns the message that is written, and leaves nothing.
+    pub(crate) fn take_message(&mut self) -> ComposedMessage {
+        let message = ComposedMessage {
+            text: self.pastes.message(&self.text),
+            images: self.pastes.images(&self.text),
+        };
+        self.set("");
+        message
+    }
+
     /// Returns the text and leaves nothing.
     pub(crate) fn take(&mut self) -> String {
         let whole = self.whole_text();
@@ -51,9 +74,24 @@ impl Composer {
         self.cursor = 0;
         self.pastes = Pastes::default();
         self.revision += 1;
-        if !text.is_empty() {
-            self.paste(text);
+        let mut rest = text;
+        while let Some((at, length, image)) = self.first_image(rest) {
+            self.paste(&rest[..at]);
+            self.attach(image);
+            rest = &rest[at + length..];
         }
+        if !rest.is_empty() {
+            self.paste(rest);
+        }
+    }
+
+    /// Finds the path of an image that was added: its place and length.
+    fn first_image(&self, text: &str) -> Option<(usize, usize, ImageFile)> {
+        let found = self.images.iter().filter_map(|image| {
+            let path = image.path.to_string_lossy();
+            Some((text.find(&*path)?, path.len(), image.clone()))
+        });
+        found.min_by_key(|(at, ..)| *at)
     }
 
     /// Inserts text that was pasted. Terminals send line breaks as carriage returns.

@@ -1,13 +1,13 @@
 //! Keys and what they do. The defaults are the table below; a file of the user adds keys or
 //! takes them away.
 
+mod file;
 mod key;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Deserialize;
-
+pub(crate) use file::{KeyFile, bind_keys};
+use file::{bind_rows, check_names};
 pub(crate) use key::KeyPress;
 
 use crate::composer::Edit;
@@ -160,52 +160,28 @@ pub(crate) struct Keymap {
     card: Vec<(KeyPress, Action)>,
 }
 
-/// The file of the user: the keys of an action, or none.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct KeyFile {
-    #[serde(default)]
-    keys: BTreeMap<String, Vec<String>>,
-}
-
 impl Keymap {
     /// Reads the keys of the user, if there is a file, over the defaults.
     pub(crate) fn load(file: Option<&Path>) -> Result<Self, String> {
-        let Some(file) = file.filter(|file| file.exists()) else { return Self::parse("") };
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-        Self::parse(&text).map_err(|error| format!("in {}: {error}", file.display()))
+        Self::of_file(&KeyFile::load(file)?)
     }
 
     /// Parses a key file.
+    #[cfg(test)]
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let file: KeyFile = toml::from_str(text).map_err(|error| error.to_string())?;
-        if let Some(name) =
-            file.keys.keys().find(|name| !BINDINGS.iter().any(|binding| binding.name == **name))
-        {
-            return Err(format!("there is no action `{name}`; docs/CHAT.md lists them"));
-        }
-        let (mut general, mut card) = (Vec::new(), Vec::new());
-        // Keys of the user are last, so that they take keys from other actions.
-        for by_user in [false, true] {
-            for binding in &BINDINGS {
-                let own = file.keys.get(binding.name);
-                let default: Vec<String> =
-                    binding.keys.iter().map(|key| (*key).to_owned()).collect();
-                let keys = match (by_user, own) {
-                    (true, Some(own)) => own,
-                    (false, None) => &default,
-                    _ => continue,
-                };
-                let map = if CARD.contains(&binding.action) { &mut card } else { &mut general };
-                for key in keys {
-                    let key: KeyPress = key.parse()?;
-                    map.retain(|(bound, _)| *bound != key);
-                    map.push((key, binding.action));
-                }
-            }
-        }
-        Ok(Self { general, card })
+        Self::of_file(&KeyFile::parse(text)?)
+    }
+
+    pub(crate) fn of_file(file: &KeyFile) -> Result<Self, String> {
+        let is_card = |action: &Action| CARD.contains(action);
+        let table = |of_card: bool| {
+            let rows = BINDINGS.iter().filter(move |row| is_card(&row.action) == of_card);
+            rows.map(|row| (row.name, row.action, row.keys))
+        };
+        let names: Vec<&str> = BINDINGS.iter().map(|row| row.name).collect();
+        check_names(&names, &file.keys)?;
+        let general = bind_rows(table(false), &file.keys)?;
+        Ok(Self { general, card: bind_rows(table(true), &file.keys)? })
     }
 
     pub(crate) fn action(&self, key: KeyPress) -> Option<Action> {

@@ -5,6 +5,8 @@ mod tool;
 
 use ostler_api::thread_event::ThreadTask;
 
+pub(crate) use tool::arguments;
+
 use crate::cells::{AnswerState, Cell};
 use crate::text::line::{Line, Span, Wrap};
 use crate::text::markdown;
@@ -55,7 +57,7 @@ pub(crate) fn cell(cells: &[Cell], at: usize, skip: usize, detail: Detail) -> Ce
 
 fn content(cell: &Cell, detail: Detail) -> Vec<Line> {
     match cell {
-        Cell::User { text, attachments } => user(text, *attachments, detail),
+        Cell::User { text, attachments } => user(text, attachments, detail),
         Cell::Answer(answer) => {
             let mut lines = markdown::lines(&answer.text);
             match answer.state {
@@ -105,7 +107,7 @@ pub(crate) fn marked(mark: &str, tone: Tone, text: &str, text_tone: Tone) -> Vec
     lines
 }
 
-fn user(text: &str, attachments: usize, detail: Detail) -> Vec<Line> {
+fn user(text: &str, attachments: &[String], detail: Detail) -> Vec<Line> {
     let total = text.lines().count();
     let shown =
         if detail == Detail::Expanded || total <= USER_LINES + 1 { total } else { USER_LINES };
@@ -115,11 +117,7 @@ fn user(text: &str, attachments: usize, detail: Detail) -> Vec<Line> {
     if shown < total {
         lines.push(Line::text(format!("… {} more lines", total - shown), Tone::Dim).indented(2));
     }
-    if attachments > 0 {
-        let what = if attachments == 1 { "1 part was added" } else { "parts were added" };
-        let text = if attachments == 1 { what.to_owned() } else { format!("{attachments} {what}") };
-        lines.push(Line::text(text, Tone::Dim).indented(2));
-    }
+    lines.extend(attachments.iter().flat_map(|one| marked("  ⊞ ", Tone::Dim, one, Tone::Dim)));
     lines
 }
 

@@ -112,7 +112,7 @@ pub(super) fn title(tool: &str, args: &Value) -> Vec<Span> {
 }
 
 /// Returns arguments in one line.
-fn arguments(args: &Value) -> String {
+pub(crate) fn arguments(args: &Value) -> String {
     match args {
         Value::Object(fields) => {
             let fields = fields.iter().map(|(name, value)| match value {

@@ -5,12 +5,13 @@ use std::io::{BufRead as _, Write as _};
 
 use tokio::sync::mpsc;
 
-use super::{ChatChannels, ChatError};
+use super::{ChatChannels, ChatError, image_file};
 use crate::app::{App, Effect, Progress};
 use crate::cells::Activity;
 use crate::protocol::{ChatRequest, ChatUpdate};
 use crate::sinks::linear;
 use crate::text::line::Line;
+use crate::text::sanitize::one_line;
 use crate::text::wrap::wrap_all;
 
 /// Lines are not broken by width here: whatever reads them does that.
@@ -58,12 +59,25 @@ pub(super) async fn run(mut app: App, mut channels: ChatChannels) -> Result<(), 
                             pending = Pending::of(&request);
                             let _ = channels.requests.send(request);
                         }
+                        Effect::Attach(path) => attach(&mut app, &path),
                         Effect::Quit => return Ok(()),
                         _ => {}
                     }
                 }
             }
         }
+    }
+}
+
+/// Adds an image to the next message, and says so.
+fn attach(app: &mut App, path: &str) {
+    match image_file::open(path) {
+        Ok(image) => {
+            let name = one_line(&image.name);
+            app.transcript.notice(format!("{name} is added to the next message."));
+            app.attach(Ok(image));
+        }
+        Err(why) => app.transcript.notice(one_line(&why)),
     }
 }
 
@@ -80,8 +94,8 @@ enum Pending {
 impl Pending {
     const fn of(request: &ChatRequest) -> Self {
         match request {
-            ChatRequest::Send { .. }
-            | ChatRequest::Steer { .. }
+            ChatRequest::Send(_)
+            | ChatRequest::Steer(_)
             | ChatRequest::Resume
             | ChatRequest::Retry => Self::Turn,
             _ => Self::Reply,
@@ -97,7 +111,7 @@ impl Pending {
     }
 }
 
-fn print(lines: &[Line]) -> Result<(), ChatError> {
+pub(super) fn print(lines: &[Line]) -> Result<(), ChatError> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -109,7 +123,7 @@ fn print(lines: &[Line]) -> Result<(), ChatError> {
 }
 
 /// Reads standard input line by line.
-fn read_lines() -> mpsc::Receiver<String> {
+pub(super) fn read_lines() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(1);
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines() {

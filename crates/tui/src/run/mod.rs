@@ -1,6 +1,8 @@
 //! The loop: keys, updates and frames. The only part that touches the terminal.
 
 mod editor;
+mod image_file;
+mod inbox;
 mod lines;
 mod screen;
 mod terminal;
@@ -19,6 +21,9 @@ use crate::keymap::Keymap;
 use crate::protocol::{ChatRequest, ChatSetting, ChatUpdate};
 use crate::text::theme::Theme;
 
+pub use self::inbox::{InboxChannels, InboxOptions, run_inbox};
+#[cfg(test)]
+pub(crate) use self::inbox::{inbox_frame, linear_text};
 pub(crate) use self::screen::Screen;
 use self::terminal::Terminal;
 
@@ -216,7 +221,10 @@ impl Chat {
                 effects
             }
             Event::Paste(text) => {
-                self.app.pasted(&text);
+                match image_file::of_paste(&text) {
+                    Some(image) if !self.app.has_picker() => self.app.attach(Ok(image)),
+                    _ => self.app.pasted(&text),
+                }
                 self.note_draft();
                 Vec::new()
             }
@@ -238,6 +246,7 @@ impl Chat {
             Effect::ToggleFullScreen => self.screen.toggle_full(&mut self.terminal)?,
             Effect::Scroll(pages) => self.screen.scroll(pages),
             Effect::Copy(text) => self.terminal.copy(&text)?,
+            Effect::Attach(path) => self.app.attach(image_file::open(&path)),
             Effect::OpenEditor => {}
             Effect::Quit => return Ok(Flow::Quit),
         }

@@ -5,8 +5,9 @@ use ostler_api::thread_event::ThreadEventKind as Kind;
 use serde_json::json;
 
 use super::recordings::{app, events, played};
-use crate::app::{App, Effect};
-use crate::protocol::{ChatFigures, ChatRequest, ChatUpdate};
+use crate::app::{App, Effect, last_rows};
+use crate::protocol::{ChatFigures, ChatRequest, ChatUpdate, ComposedMessage, ImageFile};
+use crate::text::line::Row;
 
 fn press(app: &mut App, keys: &[&str], now: u64) -> Vec<Effect> {
     keys.iter().flat_map(|key| app.key(key.parse().expect("a key"), now)).collect()
@@ -157,12 +158,13 @@ fn m43_ctrl_c_clears_and_twice_quits() {
 #[test]
 fn m43_messages_are_sent_queued_steered_and_parked() {
     let mut app = app();
-    let send = |text: &str| vec![Effect::Request(ChatRequest::Send { text: text.to_owned() })];
+    let message = |text: &str| ComposedMessage { text: text.to_owned(), images: Vec::new() };
+    let send = |text: &str| vec![Effect::Request(ChatRequest::Send(message(text)))];
     assert_eq!(press(&mut app, &["h", "i", "enter"], 0), send("hi"));
     press(&mut app, &["g", "o"], 0);
     assert_eq!(
         press(&mut app, &["ctrl-s"], 0),
-        [Effect::Request(ChatRequest::Steer { text: "go".to_owned() })]
+        [Effect::Request(ChatRequest::Steer(message("go")))]
     );
     assert_eq!(press(&mut app, &["enter"], 0), []);
     app.update(ChatUpdate::Figures(ChatFigures { queued: 1, ..ChatFigures::default() }));
@@ -172,4 +174,37 @@ fn m43_messages_are_sent_queued_steered_and_parked() {
     let text = Some("again".to_owned());
     app.update(ChatUpdate::Refused { why: "Not done.".to_owned(), text });
     assert_eq!(app.composer.whole_text(), "again");
+}
+
+/// M43: an image is part of the message where it was added, is sent with its name in its place,
+/// and comes back with a text that was not taken.
+#[test]
+fn m43_an_image_is_sent_with_the_message() {
+    let mut app = app();
+    let image =
+        ImageFile { path: "/tmp/a photo.png".into(), name: "a photo.png".into(), size: 2048 };
+    app.pasted("what is ");
+    app.attach(Ok(image.clone()));
+    app.pasted(" in it?");
+    let rows = app.composer.rows(70).0;
+    assert_eq!(rows[0].text(), "what is [image a photo.png, 2 KiB] in it?");
+    assert_eq!(app.draft(), "what is /tmp/a photo.png in it?");
+    let sent = app.key("enter".parse().unwrap(), 0);
+    let text = "what is [a photo.png] in it?".to_owned();
+    let message = ComposedMessage { text: text.clone(), images: vec![image.clone()] };
+    assert_eq!(sent, [Effect::Request(ChatRequest::Send(message.clone()))]);
+    app.update(ChatUpdate::Refused { why: "no connection".into(), text: Some(text) });
+    assert_eq!(app.key("enter".parse().unwrap(), 0), [Effect::Request(ChatRequest::Send(message))]);
+    let shown = json!({"type": "message_end", "ext": {"at": 0}, "message": {"id": "m-1", "role": "user",
+        "content": [{"type": "text", "text": "look"},
+                    {"type": "image", "name": "a photo.png", "size": 2048, "media_type": "image/png"}]}});
+    app.update(ChatUpdate::Event(Box::new(serde_json::from_value(shown).unwrap())));
+    let rows = last_rows(&app.transcript, app.detail, 60, 3);
+    let rows: Vec<String> = rows.iter().map(Row::text).collect();
+    assert!(
+        rows.ends_with(&["› look".to_owned(), "  ⊞ a photo.png, 2 KiB".to_owned()]),
+        "{rows:?}"
+    );
+    app.attach(Err("no image".to_owned()));
+    assert!(app.composer.is_empty());
 }

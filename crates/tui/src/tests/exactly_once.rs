@@ -1,64 +1,17 @@
-//! Z16: random sessions with random sizes through an emulator; every finished line is on the
+//! Z16: random sessions with random sizes through two emulators; every finished line is on the
 //! screen or in the scrollback exactly once.
-
-use std::num::NonZero;
 
 use ostler_api::thread_event::ThreadEvent;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::emulator::{Emulator, Vt100, Xterm};
 use super::recordings::app;
 use crate::app::last_rows;
 use crate::protocol::ChatUpdate;
 use crate::run::Screen;
 use crate::run::ScreenKind;
 use crate::text::theme::Theme;
-
-/// A terminal with scrollback.
-struct Emulator {
-    parser: vt100::Parser,
-    size: (usize, usize),
-}
-
-impl Emulator {
-    fn new((columns, rows): (usize, usize)) -> Self {
-        Self { parser: emulator((columns, rows)), size: (columns, rows) }
-    }
-
-    fn write(&mut self, text: &str) {
-        self.parser.process(text.as_bytes());
-    }
-
-    fn resize(&mut self, size: (usize, usize)) {
-        self.size = size;
-        self.parser.screen_mut().set_size(cells(size.1), cells(size.0));
-    }
-
-    /// Returns scrollback and screen as text without spaces, from the first row to the last.
-    fn text(&mut self) -> String {
-        let (rows, columns) = (self.size.1, self.size.0 as u16);
-        self.parser.screen_mut().set_scrollback(usize::MAX);
-        let mut above = self.parser.screen().scrollback();
-        let mut all = Vec::new();
-        while above > 0 {
-            self.parser.screen_mut().set_scrollback(above);
-            let page = above.min(rows);
-            all.extend(self.parser.screen().rows(0, columns).take(page));
-            above -= page;
-        }
-        self.parser.screen_mut().set_scrollback(0);
-        all.extend(self.parser.screen().rows(0, columns));
-        all.concat().chars().filter(|c| !c.is_whitespace()).collect()
-    }
-}
-
-fn emulator((columns, rows): (usize, usize)) -> vt100::Parser {
-    vt100::Parser::new(cells(rows), cells(columns), 100_000)
-}
-
-pub(super) fn cells(count: usize) -> NonZero<u16> {
-    u16::try_from(count).ok().and_then(NonZero::new).expect("a size")
-}
 
 /// What happens in a session.
 #[derive(Debug, Clone)]
@@ -161,11 +114,11 @@ impl Session {
     }
 }
 
-fn check(steps: &[Step]) {
+fn check(steps: &[Step], terminal: &mut impl Emulator) {
     let mut size = (80, 24);
     let (mut app, mut session) = (app(), Session::default());
     let mut screen = Screen::new(ScreenKind::Inline, Theme::Dark, size);
-    let mut terminal = Emulator::new(size);
+    terminal.open(size);
     // What was in the terminal before the program.
     terminal.write("$ ostler chat\r\n");
     for step in steps {
@@ -217,6 +170,21 @@ proptest! {
 
     #[test]
     fn z16_generated_sessions_show_every_finished_line_exactly_once(steps in proptest::collection::vec(step(), 1..14)) {
-        check(&steps);
+        check(&steps, &mut Vt100::new());
     }
+}
+
+/// Z16: the same sessions through a terminal that reflows lines when its size changes.
+#[test]
+fn z16_generated_sessions_are_shown_exactly_once_by_a_terminal_that_reflows() {
+    use proptest::test_runner::TestRunner;
+    let mut runner =
+        TestRunner::new(ProptestConfig { cases: cases(), ..ProptestConfig::default() });
+    let terminal = std::cell::RefCell::new(Xterm::start());
+    let steps = proptest::collection::vec(step(), 1..14);
+    let result = runner.run(&steps, |steps| {
+        check(&steps, &mut *terminal.borrow_mut());
+        Ok(())
+    });
+    result.unwrap();
 }

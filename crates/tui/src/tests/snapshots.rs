@@ -3,7 +3,7 @@
 
 use ostler_api::thread_event::ThreadEventKind as Kind;
 
-use super::exactly_once::cells;
+use super::emulator::cells;
 use super::recordings::{NAMES, app, played};
 use crate::app::{App, last_rows};
 use crate::render::Detail;
@@ -54,15 +54,18 @@ fn screens(app: &App) -> String {
     let mut shown = String::new();
     for (columns, height) in [(80, 24), (120, 40), (40, 20)] {
         let screen = screen_of(app, (columns, height), Theme::Dark);
-        let mut terminal = vt100::Parser::new(cells(height), cells(columns), 0);
-        terminal.process(screen.as_bytes());
-        let (row, column) = terminal.screen().cursor_position();
-        shown.push_str(&format!(
-            "== {columns}x{height}, cursor at {row}, {column}\n{}\n",
-            terminal.screen().contents()
-        ));
+        shown.push_str(&terminal_text(&screen, (columns, height)));
     }
     shown
+}
+
+/// Returns what a terminal of a size shows of a frame.
+pub(crate) fn terminal_text(frame: &str, (columns, height): (usize, usize)) -> String {
+    let mut terminal = vt100::Parser::new(cells(height), cells(columns), 0);
+    terminal.process(frame.as_bytes());
+    let (row, column) = terminal.screen().cursor_position();
+    let contents = terminal.screen().contents();
+    format!("== {columns}x{height}, cursor at {row}, {column}\n{contents}\n")
 }
 
 #[test]

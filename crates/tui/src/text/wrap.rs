@@ -22,6 +22,25 @@ pub(crate) fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
+/// Returns a text of at most so many columns; one that is longer ends with an ellipsis.
+pub(crate) fn cut_text(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let (mut cut, mut taken) = (String::new(), 0);
+    for grapheme in text.graphemes(true) {
+        taken += width(grapheme);
+        if taken >= columns {
+            break;
+        }
+        cut.push_str(grapheme);
+    }
+    if columns > 0 {
+        cut.push('…');
+    }
+    cut
+}
+
 /// Appends the rows of a line.
 pub(crate) fn wrap(line: &Line, columns: usize, rows: &mut Vec<Row>) {
     let columns = columns.max(MIN_WIDTH);

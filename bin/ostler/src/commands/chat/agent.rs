@@ -7,11 +7,12 @@ use std::sync::Arc;
 use ostler_api::thread::{ApprovalDecision, AskAnswer, PlanDecision};
 use ostler_api::thread_event::{ThreadEvent, ThreadInfo, ThreadMessage};
 use ostler_domain::id::ThreadId;
+use ostler_engine::history::Content;
 use ostler_harness::{
-    AlwaysAllow, ApprovalResponse, EventKind, Harness, HarnessError, HarnessEvent, ModelScope,
-    PlanResponse, RuleScope, SessionEvent, Subscription, TurnLifeEvent,
+    AlwaysAllow, ApprovalResponse, EventKind, Harness, HarnessError, HarnessEvent, MessageInput,
+    ModelScope, PlanResponse, RuleScope, SessionEvent, Subscription, TurnLifeEvent,
 };
-use ostler_tui::protocol::{ChatFigures, ChatRequest, ChatUpdate, OpenedThread};
+use ostler_tui::protocol::{ChatFigures, ChatRequest, ChatUpdate, ComposedMessage, OpenedThread};
 use ostler_workspace::files::{EntryKind, ListQuery};
 use ostler_workspace::workspace::Workspace;
 use serde::Serialize;
@@ -157,7 +158,7 @@ impl LocalAgent {
 
     async fn request(&mut self, request: ChatRequest) {
         let text = match &request {
-            ChatRequest::Send { text } | ChatRequest::Steer { text } => Some(text.clone()),
+            ChatRequest::Send(message) | ChatRequest::Steer(message) => Some(message.text.clone()),
             _ => None,
         };
         match self.carry_out(request).await {
@@ -175,13 +176,13 @@ impl LocalAgent {
     async fn carry_out(&mut self, request: ChatRequest) -> Result<(), HarnessError> {
         let harness = self.harness.clone();
         match request {
-            ChatRequest::Send { text } => {
-                self.ensure_thread(&text).await?;
-                harness.follow_up(text).await.map(drop)
+            ChatRequest::Send(message) => {
+                let message = self.message(message).await?;
+                harness.follow_up(message).await.map(drop)
             }
-            ChatRequest::Steer { text } => {
-                self.ensure_thread(&text).await?;
-                harness.start_steer(text).await.map(drop)
+            ChatRequest::Steer(message) => {
+                let message = self.message(message).await?;
+                harness.start_steer(message).await.map(drop)
             }
             ChatRequest::Abort => {
                 harness.abort().await;
@@ -224,6 +225,20 @@ impl LocalAgent {
             }
             ChatRequest::Rename { title } => harness.rename_thread(&title).await,
         }
+    }
+
+    /// Returns a message for the thread, with its images stored there.
+    async fn message(&mut self, message: ComposedMessage) -> Result<MessageInput, HarnessError> {
+        let ComposedMessage { text, images } = message;
+        self.ensure_thread(&text).await?;
+        let mut parts = Vec::with_capacity(images.len());
+        for image in images {
+            let bytes = tokio::fs::read(&image.path).await;
+            let bytes = bytes.map_err(|_| HarnessError::NotAnImage)?;
+            let media = self.harness.add_image(Some(&image.name), bytes).await?;
+            parts.push(Content::Image(media));
+        }
+        Ok(MessageInput::with_attachments(text, parts))
     }
 
     async fn send_model(&self) {
@@ -333,7 +348,8 @@ fn wire<T: DeserializeOwned>(value: &impl Serialize) -> Option<T> {
     }
 }
 
-fn title(text: &str) -> String {
+/// Returns the title of a thread with this first message.
+pub(super) fn title(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(MAX_TITLE_CHARS) {
         Some((at, _)) => format!("{}…", &words[..at]),

@@ -1,12 +1,12 @@
-//! `ostler chat`: the terminal UI of an agent on this machine.
+//! `ostler chat`: the terminal UI of an agent on this machine, or of a thread on a server.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `agent` | the agent behind the UI: requests to the harness, events to the UI |
-//! | `appearance` | screen, theme, files and editor of the UI |
+//! | `remote` | the same for a thread on a server |
 
 mod agent;
-mod appearance;
+mod remote;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,13 +18,15 @@ use ostler_api::thread::ThreadMode;
 use ostler_domain::id::ThreadId;
 use ostler_harness::{Harness, HarnessThread, WorkspaceSource, open_storage};
 use ostler_tui::protocol::{ChatModel, ChatSetting};
-use ostler_tui::{ChatChannels, ChatOptions};
+use ostler_tui::{ChatChannels, ChatOptions, ScreenKind};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use self::agent::LocalAgent;
+use super::appearance::{AppearanceArgs, KEYS_FILE, variable};
 use super::local_agent::found_model::{self, FoundModel};
 use super::local_agent::{LocalAgentArgs, model, open_workspace, switch_when_free, tools};
+use crate::config::keys;
 
 /// What the threads of `ostler chat` belong to.
 const RESOURCE: &str = "chat";
@@ -43,6 +45,7 @@ Examples:
   ostler chat --model llama3 --url http://localhost:11434/v1 --mode plan
   ostler chat --script examples/scripts/coding.yaml
   ostler chat --resume
+  ostler chat --connect https://ostler.example.com --org bella
   echo \"What does this folder contain?\" | ostler chat --linear
 
 The current folder is the workspace. Without a model, the first that can be used answers:
@@ -56,6 +59,26 @@ pub(crate) struct ChatArgs {
     /// ostler.toml may have others
     #[arg(long, value_name = "NAME")]
     mode: Option<String>,
+    /// Talk with an agent on this server, to which you have logged in; its thread is kept
+    /// there
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with_all = [
+            "workspace", "yes", "model", "url", "script", "mcp", "subagents", "no_web", "untrusted",
+            "system", "credits"
+        ]
+    )]
+    connect: Option<String>,
+    /// Org of the thread, with --connect [default: the only one beside the platform]
+    #[arg(
+        long,
+        value_name = "ORG",
+        env = keys::ORG,
+        default_value = "",
+        hide_default_value = true
+    )]
+    org: String,
     /// Folder that the agent may read and change, with commands in a sandbox [default: the
     /// current folder]
     #[arg(long, value_name = "FOLDER", default_value = ".", hide_default_value = true)]
@@ -63,13 +86,19 @@ pub(crate) struct ChatArgs {
     /// Approve every tool call
     #[arg(long)]
     yes: bool,
+    /// Use the whole screen instead of the scrollback of the terminal
+    #[arg(long, conflicts_with = "linear")]
+    full_screen: bool,
     #[command(flatten)]
-    appearance: appearance::AppearanceArgs,
+    appearance: AppearanceArgs,
     #[command(flatten)]
     agent: LocalAgentArgs,
 }
 
 pub(crate) async fn run(mut args: ChatArgs) -> anyhow::Result<()> {
+    if let Some(url) = &args.connect {
+        return remote::run(&args, url).await;
+    }
     let root = args
         .workspace
         .canonicalize()
@@ -97,7 +126,7 @@ pub(crate) async fn run(mut args: ChatArgs) -> anyhow::Result<()> {
 
     let options = ChatOptions {
         setting: setting(&args, &harness, &selected, greeting, &root),
-        ..args.appearance.options(&file)?
+        ..options(&args, &file)
     };
     let (requests, received) = mpsc::unbounded_channel();
     let (updates, shown) = mpsc::channel(UPDATES);
@@ -111,6 +140,25 @@ pub(crate) async fn run(mut args: ChatArgs) -> anyhow::Result<()> {
         servers.shutdown().await;
     }
     Ok(result?)
+}
+
+/// Returns the options of the UI, with its files beside the one with the threads.
+fn options(args: &ChatArgs, threads: &Path) -> ChatOptions {
+    let folder = threads.parent().unwrap_or(Path::new("."));
+    let screen = match (args.appearance.is_linear(), args.full_screen) {
+        (true, _) => ScreenKind::Linear,
+        (false, true) => ScreenKind::Full,
+        (false, false) => ScreenKind::Inline,
+    };
+    ChatOptions {
+        screen,
+        theme: args.appearance.theme(),
+        keys: Some(folder.join(KEYS_FILE)),
+        history: Some(folder.join("chat-history")),
+        draft: Some(folder.join("chat-draft")),
+        editor: variable("VISUAL").or_else(|| variable("EDITOR")),
+        ..ChatOptions::default()
+    }
 }
 
 fn setting(

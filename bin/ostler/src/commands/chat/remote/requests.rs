@@ -1,0 +1,149 @@
+//! What the person wants, as requests to the API.
+
+use anyhow::{Result, anyhow, bail};
+use ostler_api::problem::{Problem, ProblemCode};
+use ostler_api::thread::{
+    CloneThreadRequest, ModeChange, ModelChange, ModelChangeScope, RenameThreadRequest,
+    ThreadInput, UploadedImage,
+};
+use ostler_api::thread_event::ThreadInfo;
+use ostler_domain::id::ThreadId;
+use ostler_tui::protocol::{ChatRequest, ChatUpdate, ComposedMessage, ImageFile};
+use serde_json::{Value, json};
+
+use super::super::agent::title;
+use super::stream::{StreamStart, send_figures};
+use super::{MAX_THREADS, RemoteAgent};
+use crate::api_client::Nothing;
+
+impl RemoteAgent {
+    pub(super) async fn request(&mut self, request: ChatRequest) {
+        let text = match &request {
+            ChatRequest::Send(message) | ChatRequest::Steer(message) => Some(message.text.clone()),
+            _ => None,
+        };
+        if let Err(error) = self.carry_out(request).await {
+            let why = format!("Not done: {error:#}");
+            self.send(ChatUpdate::Refused { why, text }).await;
+        }
+        if let Some(id) = self.thread {
+            // What the figures are is no reason to stop.
+            let _ = send_figures(&self.org, id, &self.updates).await;
+        }
+    }
+
+    async fn carry_out(&mut self, request: ChatRequest) -> Result<()> {
+        match request {
+            ChatRequest::Send(message) => self.say("follow-ups", message).await,
+            ChatRequest::Steer(message) => self.say("steer", message).await,
+            ChatRequest::Abort => self.post("abort").await,
+            ChatRequest::Resume => self.post("resume").await,
+            ChatRequest::Retry => self.post("retry").await,
+            ChatRequest::ClearQueue => {
+                bail!("a server has no request for this; ctrl-s with a message discards the queue")
+            }
+            ChatRequest::Answer(answer) => {
+                let id = self.current()?.to_string();
+                let answered = self.org.post(&["threads", &id, "answers"], &answer).await;
+                unless_gone(answered.map(|_: Nothing| ()))
+            }
+            ChatRequest::Always { .. } => {
+                bail!("rules are written on the machine of the agent; k allows tools of this kind")
+            }
+            ChatRequest::SetMode { id } => self.set_mode(id).await,
+            ChatRequest::SetModel { id } => {
+                let thread = self.ensure_thread(None).await?.to_string();
+                let change = ModelChange { model_id: id, scope: ModelChangeScope::Thread };
+                let _: Nothing = self.org.put(&["threads", &thread, "model"], &change).await?;
+                Ok(())
+            }
+            ChatRequest::SetYolo { on } => {
+                let id = self.ensure_thread(None).await?.to_string();
+                let path = ["threads", &id, "state"];
+                let _: Value = self.org.patch(&path, &json!({"yolo": on})).await?;
+                Ok(())
+            }
+            ChatRequest::ListThreads { search } => {
+                let query = [("search", search.trim())];
+                let threads = self.org.list(&["threads"], &query, MAX_THREADS).await?;
+                self.send(ChatUpdate::Threads(threads)).await;
+                Ok(())
+            }
+            ChatRequest::OpenThread { id } => {
+                self.follow(id, StreamStart::Messages);
+                Ok(())
+            }
+            ChatRequest::NewThread => {
+                let id = self.create(None).await?;
+                self.send(ChatUpdate::Opened(Box::new(self.empty(id)))).await;
+                Ok(())
+            }
+            ChatRequest::Fork => self.fork().await,
+            ChatRequest::Rename { title } => {
+                let id = self.ensure_thread(None).await?.to_string();
+                let body = RenameThreadRequest { title };
+                let _: Value = self.org.patch(&["threads", &id], &body).await?;
+                Ok(())
+            }
+        }
+    }
+
+    fn current(&self) -> Result<ThreadId> {
+        self.thread.ok_or_else(|| anyhow!("there is no thread yet; send a message first"))
+    }
+
+    async fn post(&self, verb: &str) -> Result<()> {
+        let id = self.current()?.to_string();
+        let _: Value = self.org.post(&["threads", &id, verb], &()).await?;
+        Ok(())
+    }
+
+    async fn say(&mut self, verb: &str, message: ComposedMessage) -> Result<()> {
+        let ComposedMessage { text, images } = message;
+        let id = self.ensure_thread(Some(title(&text))).await?.to_string();
+        let mut uploaded = Vec::with_capacity(images.len());
+        for image in &images {
+            uploaded.push(self.upload(&id, image).await?.id);
+        }
+        let input = ThreadInput { text, images: uploaded };
+        let _: Value = self.org.post(&["threads", &id, verb], &input).await?;
+        Ok(())
+    }
+
+    async fn upload(&self, thread: &str, image: &ImageFile) -> Result<UploadedImage> {
+        let bytes = tokio::fs::read(&image.path).await;
+        let bytes = bytes.map_err(|error| anyhow!("{}: {error}", image.path.display()))?;
+        self.org.upload(&["threads", thread, "images"], &[("name", &image.name)], bytes).await
+    }
+
+    async fn set_mode(&mut self, mode: String) -> Result<()> {
+        let Some(id) = self.thread else {
+            self.mode = Some(mode);
+            self.show_nothing().await;
+            return Ok(());
+        };
+        let change = ModeChange { mode_id: mode };
+        let path = ["threads", &id.to_string(), "mode"];
+        let _: Nothing = self.org.put(&path, &change).await?;
+        Ok(())
+    }
+
+    async fn fork(&mut self) -> Result<()> {
+        let id = self.current()?.to_string();
+        let body = CloneThreadRequest::default();
+        let copy: ThreadInfo = self.org.post(&["threads", &id, "clone"], &body).await?;
+        self.follow(copy.id, StreamStart::Messages);
+        Ok(())
+    }
+}
+
+/// A question that was closed meanwhile, because the turn was stopped, is no failure.
+fn unless_gone(result: Result<()>) -> Result<()> {
+    match result {
+        Err(error) => match error.downcast_ref::<Problem>() {
+            Some(problem) if problem.code == ProblemCode::NotNow => Ok(()),
+            _ => Err(error),
+        },
+        done => done,
+    }
+}

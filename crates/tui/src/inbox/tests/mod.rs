@@ -1,0 +1,5 @@
+//! The inbox: its screens, and what keys do.
+
+mod keys;
+mod screens;
+mod world;
