@@ -1,11 +1,11 @@
 // A visitor of the web chat and an operator of the dashboard, each in a browser.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { api, closeBrowser, open } from './browser.mjs'
+import { api, closeBrowser, handBack, open } from './browser.mjs'
 
 after(closeBrowser)
 
-const [{ binding }] = (await api('sessions')).items
+const { binding } = (await api('sessions')).items.find((one) => one.channel === 'webchat')
 
 test('u14 g43 a visitor is answered by the agent, then by a person, and back', async () => {
   const visitor = await open(`/chat/${binding}`, { key: null })
@@ -34,7 +34,7 @@ test('u14 g43 a visitor is answered by the agent, then by a person, and back', a
   await log.getByText('On Tuesday too.').waitFor({ timeout: 10_000 })
   const answers = await log.locator('.message.agent').count()
   assert.equal(answers, 1, 'the agent is silent while a person answers')
-  await ada.getByRole('button', { name: 'Hand back to the agent' }).click()
+  await handBack(ada)
   await write('Are you open on Monday?')
   await log.locator('.message.agent').nth(1).waitFor({ timeout: 15_000 })
   assert.deepEqual([...visitor.problems, ...ada.problems], [])

@@ -2,7 +2,7 @@
 // other tests: an agent answers Rosa again. The tests build on each other.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { api, closeBrowser, keys, open } from './browser.mjs'
+import { api, closeBrowser, handBack, keys, open } from './browser.mjs'
 
 after(closeBrowser)
 
@@ -16,7 +16,7 @@ test('u03 g40 g43 g45 the reply box is closed while the agent owns the conversat
   await ada.getByRole('button', { name: 'Take over and write' }).click()
   await ada.getByLabel('Reply to Rosa').waitFor()
   await ben.getByText('ada has this conversation').waitFor({ timeout: 5_000 })
-  await ada.getByRole('button', { name: 'Hand back to the agent' }).click()
+  await handBack(ada)
   await ben.getByRole('button', { name: 'Take over and write' }).waitFor({ timeout: 5_000 })
   assert.deepEqual([...ada.problems, ...ben.problems], [])
   await ada.context().close()
@@ -42,11 +42,28 @@ test('u03 a note is for colleagues only, and a canned reply names the customer',
   assert.equal(await reply.inputValue(), 'One moment please, Rosa.', 'the draft survives a reload')
   await ada.getByRole('button', { name: 'Send', exact: true }).click()
   await ben.getByRole('log').getByText('One moment please, Rosa.').waitFor({ timeout: 5_000 })
-  await ada.getByRole('button', { name: 'Hand back to the agent' }).click()
+  await handBack(ada)
   await ada.getByRole('button', { name: 'Take over and write' }).waitFor()
   assert.deepEqual([...ada.problems, ...ben.problems], [])
   await ada.context().close()
   await ben.context().close()
+})
+
+test('u03 takeovers stand in the transcript, and what was settled', async () => {
+  const page = await open(here)
+  const log = page.getByRole('log')
+  const settled = log.getByText('What was settled: We spoke on the phone.')
+  await page.getByRole('button', { name: 'Take over and write' }).waitFor()
+  await page.keyboard.press('t')
+  await log.getByText('You took the conversation over').last().waitFor()
+  await page.getByRole('button', { name: 'Hand back to the agent' }).waitFor()
+  await page.keyboard.press('b')
+  await page.keyboard.type('We spoke on the phone.')
+  await page.getByRole('dialog').getByRole('button', { name: 'Hand back' }).click()
+  await settled.waitFor()
+  await log.getByText('You handed the conversation back to the agent').last().waitFor()
+  assert.deepEqual(page.problems, [])
+  await page.context().close()
 })
 
 test('u02 a conversation is assigned, unread, filtered and found by its words', async () => {
@@ -84,6 +101,14 @@ test('u08 the credits page shows what was spent, by whom and on what', async () 
   await spending.getByText(/\d credits?/).first().waitFor()
   await spending.getByRole('table', { name: 'By agent' }).getByRole('rowheader').first().waitFor()
   await spending.getByRole('table', { name: 'By model' }).getByRole('rowheader').first().waitFor()
+  const chart = spending.getByRole('img')
+  const whole = Number((await chart.getAttribute('aria-label')).match(/, ([\d,]+) credits? in all/)[1])
+  await spending.getByRole('button', { name: 'Enzo' }).click()
+  await spending.getByText('Only Enzo:').waitFor()
+  await spending.getByRole('img', { name: /by Enzo, [1-9]\d* credits? in all/ }).waitFor()
+  const part = Number((await chart.getAttribute('aria-label')).match(/, ([\d,]+) credits? in all/)[1])
+  assert.ok(part > 0 && part < whole, `${part} of ${whole}`)
+  await spending.getByRole('button', { name: 'Show everything' }).click()
   await page.getByRole('region', { name: 'Caps and alerts' }).getByText(/A conversation may spend/).waitFor()
   assert.deepEqual(page.problems, [])
   await page.context().close()
@@ -114,5 +139,19 @@ test('z06 the scope of an agent explains itself', async () => {
   await page.getByText('send bulk email').waitFor()
   await page.getByRole('heading', { name: /Not in its scope/ }).waitFor()
   await page.getByRole('listitem').filter({ hasText: 'send bulk email' }).getByText(/not |only |removed|deny|customer/).first().waitFor()
+  await page.context().close()
+})
+
+test('u06 the tree of organizations has business layers, credits and health', async () => {
+  const page = await open('/#/layers', { key: keys.agency })
+  await page.getByRole('button', { name: 'Organizations' }).click()
+  await page.getByRole('row', { name: /Harbour Agency agency · business layer 2/ }).waitFor()
+  const bella = page.getByRole('row', { name: /Bella Pizza client · business layers 3 and 4/ })
+  await bella.getByText(/^\d+/).first().waitFor()
+  await bella.getByText(/well|waiting/).waitFor()
+  await bella.getByRole('link', { name: 'Bella Pizza' }).click()
+  await page.getByRole('heading', { name: 'Home' }).waitFor()
+  assert.equal(await page.getByLabel('Organization').locator('option:checked').innerText(), 'Bella Pizza')
+  assert.deepEqual(page.problems, [])
   await page.context().close()
 })

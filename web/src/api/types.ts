@@ -1,5 +1,7 @@
 /** The wire types that the pages use (`crates/api`). */
 
+import type { MessagePreview, SessionEvent } from './schema.ts'
+
 export interface Page<T> {
   items: T[]
   next?: string
@@ -76,6 +78,7 @@ export interface ListedSession extends Session {
   assignee: string | null
   notes: number
   unread: number
+  last_message?: MessagePreview | null
 }
 
 export interface QueuedEscalation {
@@ -148,6 +151,7 @@ export interface SessionDetail {
   messages: Message[]
   runs: Run[]
   approvals: Approval[]
+  timeline?: SessionEvent[]
 }
 
 export interface Notice {

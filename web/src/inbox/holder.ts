@@ -41,7 +41,7 @@ export function matches(session: ListedSession, filter: Filter, user: string | n
 const URGENCY: Record<Urgency, number> = { high: 0, normal: 1, low: 2 }
 
 /** Those who wait come first, by urgency and then by waiting time. The rest is newest first. */
-export function compare(a: Session, b: Session): number {
+export function compare(a: ListedSession, b: ListedSession): number {
   const [one, other] = [holderOf(a), holderOf(b)]
   if (one.kind === 'waiting' && other.kind === 'waiting') {
     return URGENCY[one.urgency] - URGENCY[other.urgency] || one.since - other.since
@@ -49,8 +49,11 @@ export function compare(a: Session, b: Session): number {
   if (one.kind === 'waiting') return -1
   if (other.kind === 'waiting') return 1
   const decisions = Number(needsDecision(b)) - Number(needsDecision(a))
-  return decisions || b.opened_at - a.opened_at
+  return decisions || lastAt(b) - lastAt(a)
 }
+
+/** When something was written last, or the conversation began. */
+export const lastAt = (session: Session & Partial<ListedSession>) => session.last_message?.at ?? session.opened_at
 
 export function needsDecision(session: Session): boolean {
   return session.status !== 'closed' && session.pending_approvals + session.unknown_outcomes > 0

@@ -4,7 +4,7 @@
  * they answered.
  */
 
-import type { SessionNote } from '../api/schema.ts'
+import type { SessionEvent, SessionNote } from '../api/schema.ts'
 import type { Approval, Message, Run, SessionDetail, ToolDecision } from '../api/types.ts'
 
 export type Entry =
@@ -12,15 +12,16 @@ export type Entry =
   | { kind: 'call'; agent: string; layer: number; decision: ToolDecision; approval: Approval | null }
   | { kind: 'run_end'; run: Run }
   | { kind: 'note'; note: SessionNote }
+  | { kind: 'event'; event: SessionEvent }
   | { kind: 'day'; at: number }
 
 const SILENT_OUTCOMES = new Set(['answered', 'escalated', 'held', 'handed_off', 'housekeeping'])
 
-export function timeline({ messages, runs, approvals }: SessionDetail, notes: SessionNote[] = []): Entry[] {
-  const waiting = [...notes]
+export function timeline({ messages, runs, approvals, timeline: events = [] }: SessionDetail, notes: SessionNote[] = []): Entry[] {
+  const waiting = besides(events, notes)
   const until = (at: number) => {
     const due: Entry[] = []
-    while (waiting[0] && waiting[0].created_at < at) due.push({ kind: 'note', note: waiting.shift() as SessionNote })
+    while (waiting[0] && waiting[0].at < at) due.push((waiting.shift() as Timed).entry)
     return due
   }
   const byId = new Map(runs.map((run) => [run.id, new RunCalls(run, approvals)]))
@@ -30,16 +31,62 @@ export function timeline({ messages, runs, approvals }: SessionDetail, notes: Se
   for (const message of messages) {
     const calls = (message.run && byId.get(message.run)) || null
     if (last && last !== calls) entries.push(...last.rest())
-    entries.push(...until(message.at))
+    const answered = message.author.role === 'agent' ? calls : null
+    if (!answered) entries.push(...until(message.at))
     const today = new Date(message.at).toDateString()
     if (today !== day) entries.push({ kind: 'day', at: message.at })
     day = today
-    if (calls && message.author.role === 'agent') entries.push(...calls.until(message.author.agent))
+    if (answered && message.author.role === 'agent') entries.push(...answered.until(message.author.agent), ...until(message.at))
     entries.push({ kind: 'message', message })
     last = calls
   }
   if (last) entries.push(...last.rest())
   return [...entries, ...until(Infinity)]
+}
+
+/** Entries with keys that stay the same when others are added between them. */
+export function keyed(entries: Entry[]): { key: string; entry: Entry }[] {
+  const seen = new Map<string, number>()
+  return entries.map((entry) => {
+    const name = nameOf(entry)
+    const count = seen.get(name) ?? 0
+    seen.set(name, count + 1)
+    return { key: `${name} ${count}`, entry }
+  })
+}
+
+function nameOf(entry: Entry): string {
+  switch (entry.kind) {
+    case 'message':
+      return `message ${entry.message.at} ${entry.message.author.role}`
+    case 'call':
+      return `call ${entry.agent} ${entry.decision.call}`
+    case 'run_end':
+      return `run_end ${entry.run.id}`
+    case 'note':
+      return `note ${entry.note.id}`
+    case 'event':
+      return `event ${entry.event.at} ${entry.event.event}`
+    case 'day':
+      return `day ${entry.at}`
+  }
+}
+
+/** What is not shown because the notes themselves are. */
+const isShown = (event: SessionEvent) => event.event !== 'change' || !/^(add|delete)_note$/.test(event.action)
+
+interface Timed {
+  at: number
+  entry: Entry
+}
+
+/** Notes and events, oldest first. */
+function besides(events: SessionEvent[], notes: SessionNote[]): Timed[] {
+  const all: Timed[] = [
+    ...events.filter(isShown).map((event): Timed => ({ at: event.at, entry: { kind: 'event', event } })),
+    ...notes.map((note): Timed => ({ at: note.created_at, entry: { kind: 'note', note } })),
+  ]
+  return all.sort((one, other) => one.at - other.at)
 }
 
 /** The calls of a run that are not in the transcript yet. */

@@ -7,6 +7,7 @@ import type {
 } from '../api/types.ts'
 import type * as Api from '../api/schema.ts'
 import { account } from '../log_in/account.svelte.ts'
+import type { BusDeadLetter, BusStatus, QueueAgent, QueueTeam, WaitingPlan, WorkItem } from '../runtime/data.ts'
 import type { ThreadInfo } from '../threads/events.ts'
 import type { Topic } from './topics.ts'
 
@@ -26,6 +27,29 @@ export function orgQuery<T>(topic: Topic, path: () => string | null) {
 /** Conversations that a person has or that wait for one. */
 export const useHandedOff = (filter = () => '') =>
   orgQuery<Page<ListedSession>>('sessions', () => `sessions?which=handed_off&limit=200${filter()}`)
+
+/** What waits for a person here and at the clients. Their events are not followed, so it is read often. */
+export const useClientInbox = () =>
+  createQuery(() => ({
+    queryKey: ['sessions', org(), 'clients'],
+    queryFn: ({ signal }) => account.client.get<Page<Api.InboxEntry>>(account.path('inbox'), signal),
+    refetchInterval: 5_000,
+  }))
+
+/** The organizations that the caller may view. */
+export const useOrgs = () =>
+  createQuery(() => ({ queryKey: ['layers', 'orgs'], queryFn: ({ signal }) => account.client.get<Page<Api.OrgSummary>>('orgs', signal) }))
+
+const otherOrgQuery = <T>(topic: Topic, id: () => string, rest: string) =>
+  createQuery(() => ({
+    queryKey: [topic, id(), rest],
+    queryFn: ({ signal }) => account.client.get<T>(`orgs/${id()}/${rest}`, signal),
+  }))
+
+export const useOrgCredits = (id: () => string) => otherOrgQuery<CreditAccount>('credits', id, 'credits')
+export const useOrgDeadLetters = (id: () => string) => otherOrgQuery<Page<DeadLetter>>('problems', id, 'dead-letters')
+
+export const useClients = () => orgQuery<Page<Api.OrgSummary>>('layers', () => 'clients')
 
 /** Which conversations to read besides all: those that a page of all may not reach. */
 export type Reach = 'assigned_to_me' | 'unread' | null
@@ -92,6 +116,21 @@ export const useSession = (id: () => string | null) =>
 export const useApprovals = (which: () => string) =>
   orgQuery<Page<Approval>>('approvals', () => `approvals?which=${which()}`)
 
+/** Whether the server can work: the same that load balancers ask. */
+export const useHealth = () =>
+  createQuery(() => ({
+    queryKey: ['health'],
+    queryFn: async ({ signal }) => {
+      const response = await fetch(new URL('readyz', document.baseURI), { signal })
+      return (await response.json()) as { status: string | number; detail?: string }
+    },
+    refetchInterval: 30_000,
+    retry: false,
+  }))
+
+export const useApproval = (id: () => string | null) =>
+  orgQuery<Api.ApprovalDetail>('approvals', () => (id() ? `approvals/${id()}` : null))
+
 export const useNotices = () => orgQuery<Page<Notice>>('notices', () => 'notices')
 export const useDeadLetters = () => orgQuery<Page<DeadLetter>>('problems', () => 'dead-letters')
 export const useUnknownOutcomes = () => orgQuery<Page<UnknownOutcome>>('problems', () => 'unknown-outcomes')
@@ -107,6 +146,7 @@ export const useSoulProposal = (id: () => string | null) =>
 
 export const useThreads = (search: () => string) =>
   orgQuery<Page<ThreadInfo>>('threads', () => `threads?search=${encodeURIComponent(search())}`)
+export const useThreadChoices = () => orgQuery<Api.ThreadChoices>('threads', () => 'thread-choices')
 export const useAgents = () => orgQuery<Page<Api.AgentDefinition>>('setup', () => 'agents')
 
 export const useSoulVersions = (agent: () => string) =>
@@ -114,8 +154,26 @@ export const useSoulVersions = (agent: () => string) =>
 
 export const usePrompt = (agent: () => string) => orgQuery<Api.PromptPreview>('setup', () => `agents/${agent()}/prompt`)
 export const useAgentTools = (agent: () => string) => orgQuery<Api.ToolExplanation>('setup', () => `agents/${agent()}/tools`)
+export const useChannelStatus = (name: () => string) => orgQuery<Api.ChannelStatus>('setup', () => `channels/${name()}/status`)
+export const useSessionTools = (session: () => string) => orgQuery<Api.ToolExplanation>('session', () => `sessions/${session()}/tools`)
+export const useKeys = () => orgQuery<Page<Api.ListedKey>>('setup', () => 'keys?limit=200')
 export const useMembers = () => orgQuery<Page<Api.Member>>('setup', () => 'members')
 export const useRun = (id: () => string | null) => orgQuery<Api.RunDetail>('session', () => (id() ? `runs/${id()}` : null))
+
+/** Agents on queues change without events of the log, so they are read often. */
+const runtimeQuery = <T>(rest: string) =>
+  createQuery(() => ({
+    queryKey: ['runtime', org(), rest],
+    queryFn: ({ signal }) => account.client.get<T>(account.path(rest), signal),
+    refetchInterval: 5_000,
+  }))
+
+export const useBus = () => runtimeQuery<BusStatus>('bus')
+export const useQueueAgents = () => runtimeQuery<Page<QueueAgent>>('queue-agents')
+export const useQueueTeams = () => runtimeQuery<Page<QueueTeam>>('queue-teams')
+export const useBusDeadLetters = () => runtimeQuery<Page<BusDeadLetter>>('bus-dead-letters')
+export const useWorkItems = () => runtimeQuery<Page<WorkItem>>('work-items')
+export const useQueuePlans = () => runtimeQuery<Page<WaitingPlan>>('queue-plans')
 
 export const useWorkflows = (isShown: () => boolean) =>
   orgQuery<Page<Api.Workflow>>('workflows', () => (isShown() ? 'workflows?limit=100' : null))
@@ -131,6 +189,19 @@ export const useReplayPlan = (id: () => string | null) =>
   orgQuery<Api.ReplayPlan>('session', () => (id() ? `runs/${id()}/replay` : null))
 
 export const useSpend = (days: () => number) => orgQuery<Api.SpendReport>('credits', () => `credits/spend?days=${days()}`)
+/** The part of it of an agent, a model, a tool or a client. */
+export const useSpendOf = (days: () => number, part: () => { kind: string; id: string } | null) =>
+  createQuery(() => {
+    const chosen = part()
+    const isClient = chosen?.kind === 'client'
+    const filter = chosen && !isClient ? `&${chosen.kind}=${encodeURIComponent(chosen.id)}` : ''
+    const of = isClient ? chosen.id : org()
+    return {
+      queryKey: ['credits', of, 'part', days(), filter],
+      queryFn: ({ signal }) => account.client.get<Api.SpendReport>(`orgs/${of}/credits/spend?days=${days()}${filter}`, signal),
+      enabled: chosen !== null,
+    }
+  })
 export const useSettings = () => orgQuery<Api.SettingsDefinition>('setup', () => 'settings')
 
 export const useAudit = (filter: () => string) => orgQuery<Page<Api.AuditEntry>>('setup', () => `audit?limit=100${filter()}`)
@@ -145,3 +216,6 @@ export const useVersioned = <T>(path: () => string) =>
   }))
 
 export const useDocuments = () => orgQuery<Page<Document>>('knowledge', () => 'knowledge')
+
+/** The audit log while a workflow ran. */
+export const useWorkflowAudit = (filter: () => string) => orgQuery<Page<Api.AuditEntry>>('workflows', () => `audit?limit=200${filter()}`)

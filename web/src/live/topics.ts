@@ -1,6 +1,6 @@
 /** Which data an event of the log makes out of date. */
 
-export type Topic = 'sessions' | 'session' | 'approvals' | 'notices' | 'problems' | 'credits' | 'layers' | 'threads' | 'knowledge' | 'setup' | 'workflows'
+export type Topic = 'sessions' | 'session' | 'approvals' | 'notices' | 'problems' | 'credits' | 'layers' | 'threads' | 'knowledge' | 'setup' | 'workflows' | 'runtime'
 
 const TOPICS: Record<string, Topic[]> = {
   message: ['sessions', 'session'],

@@ -2,7 +2,8 @@
 
 import { Client } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
-import type { Me, OrgAccess } from '../api/types.ts'
+import type { OrgSummary } from '../api/schema.ts'
+import type { Me, OrgAccess, Page } from '../api/types.ts'
 
 /** For this tab only: a key is gone when the tab is closed. */
 const STORED_KEY = 'ostler.key'
@@ -10,6 +11,7 @@ const STORED_ORG = 'ostler.org'
 
 export class Account {
   me = $state.raw<Me | null>(null)
+  #reached: OrgAccess[] = []
   /** The organization that the pages show; `null` if the caller works in none. */
   org = $state.raw<OrgAccess | null>(null)
   /** Whether it is known who the user is. */
@@ -19,7 +21,7 @@ export class Account {
   /** Finds out whether the stored key or the cookie still holds. */
   async resume(): Promise<void> {
     try {
-      this.#enter(await this.client.get<Me>('me'))
+      await this.#enter(await this.client.get<Me>('me'))
     } catch (error) {
       if (!(error instanceof Problem) || error.status === 401) this.forget()
       else throw error
@@ -33,12 +35,12 @@ export class Account {
     const me = await client.get<Me>('me')
     this.client = client
     sessionStorage.setItem(STORED_KEY, key)
-    this.#enter(me)
+    await this.#enter(me)
   }
 
   async usePassword(email: string, password: string): Promise<void> {
     this.client = new Client({ key: null })
-    this.#enter(await this.client.post<Me>('login', { email, password }))
+    await this.#enter(await this.client.post<Me>('login', { email, password }))
   }
 
   choose(org: OrgAccess): void {
@@ -58,17 +60,40 @@ export class Account {
     this.client = new Client({ key: null })
   }
 
-  #enter(me: Me): void {
+  async #enter(me: Me): Promise<void> {
+    if (me.kind === 'key') this.#reached = await this.#clientsOf(me)
     this.me = me
     const orgs = this.orgs
     this.org = orgs.find((one) => one.org === localStorage.getItem(STORED_ORG)) ?? orgs[0] ?? null
+  }
+
+  /** The organization of a key, and the clients that the key of an agency works in. */
+  async #clientsOf({ org, role }: Extract<Me, { kind: 'key' }>): Promise<OrgAccess[]> {
+    const { items } = await this.client.get<Page<OrgSummary>>('orgs')
+    return items.map(({ id, slug, name }) => ({ org: id, slug, name, role, relation: id === org ? 'own' : 'child' }))
+  }
+
+  /** Enters the organization that an address names: `#/o/SLUG/…`. Returns the rest of the address. */
+  followAddress(hash: string): string | null {
+    const [, slug, rest] = /^#\/o\/([^/]+)(\/.*)?$/.exec(hash) ?? []
+    if (!slug) return null
+    const org = this.orgs.find((one) => one.slug === slug)
+    if (org) this.choose(org)
+    return `#${rest ?? '/'}`
   }
 
   get orgs(): OrgAccess[] {
     if (this.me?.kind === 'user') return this.me.orgs
     if (!this.me) return []
     const { org, slug, role } = this.me
-    return [{ org, slug, name: slug, role, relation: 'own' }]
+    const own = this.#reached.filter((one) => one.org === org)
+    const others = this.#reached.filter((one) => one.org !== org)
+    return own.length > 0 ? [...own, ...others] : [{ org, slug, name: slug, role, relation: 'own' }, ...others]
+  }
+
+  /** Whether the caller administers an installation that has no organization besides the platform. */
+  get isFirstRun(): boolean {
+    return this.orgs.length === 1 && this.org?.role === 'platform_admin'
   }
 
   get name(): string {
@@ -90,9 +115,9 @@ export class Account {
     return own || this.org?.role === 'platform_admin'
   }
 
-  /** A path below the org. */
+  /** The path of the org, or one below it. */
   path(rest: string): string {
-    return `orgs/${this.org?.org ?? ''}/${rest}`
+    return rest ? `orgs/${this.org?.org ?? ''}/${rest}` : `orgs/${this.org?.org ?? ''}`
   }
 }
 

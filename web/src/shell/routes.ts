@@ -20,6 +20,8 @@ export const routes = {
   '/runs/:run': page(() => import('../runs/Run.svelte') as never),
   '/set-up/:tab?': page(() => import('../set_up/SetUp.svelte') as never),
   '/workflows/:workflow?': page(() => import('../workflows/Workflows.svelte') as never),
+  '/runtime/:tab?': page(() => import('../runtime/Runtime.svelte') as never),
+  '/welcome': page(() => import('../welcome/Welcome.svelte')),
   '/notices': page(() => import('../notices/Notices.svelte')),
   '/problems': page(() => import('../problems/Problems.svelte')),
   '/credits': page(() => import('../credits/Credits.svelte')),
@@ -31,6 +33,8 @@ export interface Place {
   name: string
   /** Pressed after `g`. */
   key: string
+  /** The route without which there is no such page. */
+  route?: string
 }
 
 export const places: Place[] = [
@@ -42,6 +46,7 @@ export const places: Place[] = [
   { path: '/agents', name: 'Agents', key: 'e' },
   { path: '/knowledge', name: 'Knowledge', key: 'k' },
   { path: '/workflows', name: 'Workflows', key: 'w' },
+  { path: '/runtime', name: 'Runtime', key: 'r', route: '/v1/orgs/{org}/bus' },
   { path: '/notices', name: 'Notices', key: 'n' },
   { path: '/problems', name: 'Problems', key: 'p' },
   { path: '/credits', name: 'Credits', key: 'c' },

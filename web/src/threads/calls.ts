@@ -42,6 +42,12 @@ export function statusOf(status: string | undefined, isError: boolean): CallStat
   return isError ? 'failed' : 'done'
 }
 
+/** Returns whether a command ended with another exit code than zero. */
+export function commandFailed(tool: string, result: string): boolean {
+  const code = /(?:^|\n)\[exit code (.*)\]\n?$/.exec(result)?.[1]
+  return tool === 'run_command' && code !== undefined && code !== '0'
+}
+
 export function findCall(calls: Call[], id: string): Call | null {
   for (const call of calls) {
     const found = call.id === id ? call : findCall(call.agent?.calls ?? [], id)
@@ -50,12 +56,25 @@ export function findCall(calls: Call[], id: string): Call | null {
   return null
 }
 
+/** Returns the output of a program without what only a terminal understands: colours, titles, control characters. */
+export const plainOutput = (text: string) =>
+  text
+    .replace(/(?:\x1b\[|\x9b)[ -?]*[@-~]?/g, '')
+    .replace(/(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x9c\x1b\n]*(?:\x07|\x9c|\x1b\\?)?/g, '')
+    .replace(/\x1b[ -/]*[0-~]?/g, '')
+    .replace(/\r\n/g, '\n')
+    // A line that was written over, such as that of a progress bar.
+    .replace(/[^\n]*\r(?=.)/g, '')
+    .replace(/\t/g, '    ')
+    .replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, '')
+    .replace(/[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g, '')
+
 export function addOutput(call: Call, text: string): void {
-  call.output = (call.output + text).slice(-MAX_OUTPUT_CHARS)
+  call.output = (call.output + plainOutput(text)).slice(-MAX_OUTPUT_CHARS)
 }
 
 /** Ends the calls of a turn that has ended without them. */
 export function abandon(call: Call): void {
   for (const inner of call.agent?.calls ?? []) abandon(inner)
-  if (call.status === 'running') call.status = 'abandoned'
+  if (call.status === 'running') Object.assign(call, { status: 'abandoned', output: '' })
 }

@@ -3,7 +3,9 @@
  * the terminal UI (`crates/tui/src/cells`).
  */
 
-import { abandon, addOutput, type Call, callId, findCall, newAgentRun, newCall, statusOf } from './calls.ts'
+import {
+  abandon, addOutput, type Call, callId, commandFailed, findCall, newAgentRun, newCall, plainOutput, statusOf,
+} from './calls.ts'
 import { type EventDetails, type Task, textOf, type ThreadEvent, type ThreadMessage, type Usage } from './events.ts'
 
 export type Cell =
@@ -225,7 +227,9 @@ function endCall(to: Transcript, id: string, { result, isError, ext }: Extract<T
   // A call that was refused has no start.
   if (!find(to, id)) addCall(to, newCall(id, ext.toolName ?? '', to.pendingArgs[id] ?? null), ext)
   const call = find(to, id)
-  if (call) Object.assign(call, { status: statusOf(ext.status, isError), result, output: '', why: ext.why ?? null })
+  if (!call) return
+  const status = commandFailed(call.tool, result) ? 'failed' : statusOf(ext.status, isError)
+  Object.assign(call, { status, result: plainOutput(result), output: '', why: ext.why ?? null })
 }
 
 /** A question or a plan has its answer. */
