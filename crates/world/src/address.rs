@@ -17,11 +17,13 @@ pub enum Kind {
     Integration,
     Document,
     Member,
+    Workflow,
+    Schedule,
 }
 
 impl Kind {
     /// All kinds, in the order in which they are created.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Platform,
         Self::Org,
         Self::Tool,
@@ -31,6 +33,8 @@ impl Kind {
         Self::Integration,
         Self::Document,
         Self::Member,
+        Self::Workflow,
+        Self::Schedule,
     ];
 
     /// Returns the name of its tables in a world file.
@@ -45,6 +49,8 @@ impl Kind {
             Self::Integration => "integration",
             Self::Document => "document",
             Self::Member => "member",
+            Self::Workflow => "workflow",
+            Self::Schedule => "schedule",
         }
     }
 
@@ -53,7 +59,9 @@ impl Kind {
         match self {
             Self::Platform => "",
             Self::Org | Self::Agent => "slug",
-            Self::Tool | Self::McpServer | Self::Channel => "name",
+            Self::Tool | Self::McpServer | Self::Channel | Self::Workflow | Self::Schedule => {
+                "name"
+            }
             Self::Integration => "service",
             Self::Document => "title",
             Self::Member => "email",

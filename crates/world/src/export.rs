@@ -1,4 +1,4 @@
-//! Live resources as world files. A file that exists keeps its comments and its order.
+//! Live resources as world files. A file that exists keeps its comments.
 
 use ostler_domain::business_data::DataKind;
 use serde_json::Value;
@@ -20,6 +20,21 @@ pub fn file_of(resources: &Resources, address: &Address) -> String {
     format!("{}.toml", org.unwrap_or("platform"))
 }
 
+/// The beginning of the place of a secret that was made for a channel: a file named by the id
+/// of its binding.
+const OWN_SECRET: &str = "file:bnd_";
+
+/// Leaves out the places of secrets that an installation made for its channels: the files are
+/// on its machine only, and another installation makes its own.
+pub fn without_own_secrets(resources: &mut Resources) {
+    for (address, resource) in resources {
+        let secret = resource.value()["secret"].as_str().unwrap_or_default();
+        if address.kind == Kind::Channel && secret.starts_with(OWN_SECRET) {
+            *resource = resource.with("secret", Value::Null);
+        }
+    }
+}
+
 /// Returns resources as the text of one file.
 pub fn text(resources: &Resources) -> String {
     let mut document = DocumentMut::new();
@@ -30,9 +45,10 @@ pub fn text(resources: &Resources) -> String {
     format!("{SCHEMA_LINE}\n\n{document}")
 }
 
-/// Returns one resource as TOML, without a table header, for an editor.
+/// Returns one resource as TOML, without a table header, for an editor;
+/// [`parse_fields`](crate::file::parse_fields) reads it.
 pub fn fields(address: &Address, resource: &Resource) -> String {
-    table(address, resource, true).to_string()
+    DocumentMut::from(table(address, resource, true)).to_string()
 }
 
 /// Updates the text of a file: resources that changed get their new values, new ones are
@@ -192,6 +208,17 @@ fn to_item(value: &Value) -> Option<Item> {
                 }
             }
             Some(Item::Table(table))
+        }
+        Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
+            let inline = to_value(value)?;
+            if inline.to_string().len() <= MAX_INLINE {
+                return Some(Item::Value(inline));
+            }
+            let tables = items.iter().filter_map(|item| match to_item(item)? {
+                Item::Table(table) => Some(table),
+                other => other.into_table().ok(),
+            });
+            Some(Item::ArrayOfTables(tables.collect()))
         }
         other => to_value(other).map(Item::Value),
     }

@@ -54,6 +54,8 @@ impl Resource {
             Kind::Integration => fill::<spec::IntegrationDefinition>(value),
             Kind::Document => fill::<spec::DocumentDefinition>(value),
             Kind::Member => fill::<spec::MemberDefinition>(value),
+            Kind::Workflow => fill::<spec::WorkflowResource>(value),
+            Kind::Schedule => fill::<spec::ScheduleResource>(value),
         }
     }
 

@@ -82,6 +82,8 @@ fn reference(generator: &mut SchemaGenerator, kind: Kind) -> Value {
         Kind::Integration => of::<spec::IntegrationDefinition>(generator),
         Kind::Document => of::<spec::DocumentDefinition>(generator),
         Kind::Member => of::<spec::MemberDefinition>(generator),
+        Kind::Workflow => of::<spec::WorkflowResource>(generator),
+        Kind::Schedule => of::<spec::ScheduleResource>(generator),
     }
 }
 

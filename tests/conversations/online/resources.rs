@@ -121,6 +121,70 @@ async fn k09_a_lost_update_is_refused() {
     assert_eq!((bad.status, bad.body["code"].as_str()), (400, Some("bad_request")));
 }
 
+/// K09: every route of the document that changes what is shown at its path refuses a change that
+/// is based on another version, and makes one that is based on the current version.
+#[tokio::test(flavor = "multi_thread")]
+async fn k09_every_editable_route_refuses_a_lost_update() {
+    let online = online().await;
+    let paths = ostler_server::document()["paths"].as_object().unwrap();
+    let example = |path: &str, method: &str| {
+        paths[path][method]["requestBody"]["content"]["application/json"]["example"].clone()
+    };
+    let mut made = std::collections::BTreeMap::new();
+    for (list, parameter, name) in [
+        ("/tools", "{tool}", "name"),
+        ("/mcp-servers", "{server}", "name"),
+        ("/integrations", "{integration}", "service"),
+        ("/threads", "{thread}", "id"),
+        ("/webhooks", "{webhook}", "id"),
+        ("/workflow-definitions", "{definition}", "name"),
+        ("/schedules", "{schedule}", "name"),
+    ] {
+        let new = example(&format!("/v1/orgs/{{org}}{list}"), "post");
+        let created = send(&online, ("POST", list), new, None).await;
+        assert_eq!(created.status, 201, "{list}: {}", created.body);
+        made.insert(parameter, created.body[name].as_str().unwrap().to_owned());
+    }
+    let channels = read(&online, "/channels").await;
+    made.insert("{channel}", channels["items"][0]["name"].as_str().unwrap().to_owned());
+    made.insert("{agent}", "gia".to_owned());
+    let mut checked = 0;
+    for (path, methods) in paths {
+        let Some(path) = path.strip_prefix("/v1/orgs/{org}") else { continue };
+        for method in ["patch", "put"]
+            .into_iter()
+            .filter(|name| methods[*name]["responses"]["412"].is_object())
+        {
+            let named = made
+                .iter()
+                .fold(path.to_owned(), |path, (parameter, name)| path.replace(parameter, name));
+            assert!(!named.contains('{'), "the test makes nothing for {path}");
+            // A person has choices; a key has none.
+            if path == "/notice-choices" {
+                checked += 1;
+                continue;
+            }
+            let body = example(&format!("/v1/orgs/{{org}}{path}"), method);
+            let method = method.to_uppercase();
+            let before = send(&online, ("GET", &named), Value::Null, None).await;
+            let version = before.version.unwrap_or_else(|| panic!("{named} has no version"));
+            let stale = Some("\"00000000000000000000000000000000\"");
+            let lost = send(&online, (&method, &named), body.clone(), stale).await;
+            assert_eq!(
+                (lost.status, lost.body["code"].as_str()),
+                (412, Some("changed")),
+                "{named}"
+            );
+            let now = send(&online, ("GET", &named), Value::Null, None).await;
+            assert_eq!((now.body, now.version.as_ref()), (before.body, Some(&version)), "{named}");
+            let done = send(&online, (&method, &named), body, Some(&version)).await;
+            assert_eq!(done.status, 200, "{named}: {}", done.body);
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 15, "routes with a version");
+}
+
 /// K02, O13, O15: members and the audit log over HTTP.
 #[tokio::test(flavor = "multi_thread")]
 async fn k02_members_are_managed_over_http() {

@@ -3,6 +3,7 @@
 //! and problems are the same, so each command has one code path and one output.
 
 pub(crate) mod contexts;
+mod events;
 mod network;
 mod org;
 mod target;
@@ -16,8 +17,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub(crate) use events::{EventStream, ServerEvent};
 pub(crate) use network::NetworkApi;
-pub(crate) use org::{AgentNames, OrgApi};
+pub(crate) use org::{AgentNames, OrgApi, person_name};
 pub(crate) use target::Target;
 
 use crate::app::App;
@@ -48,6 +50,8 @@ pub(crate) struct ApiRequest {
     pub(crate) path: String,
     /// A JSON document, or nothing.
     pub(crate) body: Vec<u8>,
+    /// The idempotency key; a new one for each request otherwise.
+    pub(crate) key: Option<String>,
 }
 
 /// The response to a request.
@@ -67,7 +71,11 @@ impl ApiClient {
 
     /// Opens the API of a local installation.
     pub(crate) async fn within(installation: &Installation) -> anyhow::Result<Self> {
-        let app = App::open(installation).await?;
+        Self::of_app(&App::open(installation).await?, installation)
+    }
+
+    /// Returns the API of an app within this process.
+    pub(crate) fn of_app(app: &App, installation: &Installation) -> anyhow::Result<Self> {
         let url = installation.web_url();
         let host = url.split_once("://").map_or(url.as_str(), |(_, host)| host).to_owned();
         let api = LocalApi::new(&app.server()?);
@@ -85,8 +93,67 @@ impl ApiClient {
         path: &[&str],
         query: &[(&str, &str)],
     ) -> anyhow::Result<T> {
-        let response = self.send("GET", url(path, query)?, Vec::new()).await?;
+        let response = self.send("GET", url(path, query)?, Vec::new(), None).await?;
         self.parse(&response).await
+    }
+
+    /// Posts a body under an idempotency key: a repeat with the same key does nothing again.
+    pub(crate) async fn post_once<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+        key: &str,
+    ) -> anyhow::Result<T> {
+        let body = serde_json::to_vec(body)?;
+        let response = self.send("POST", url(path, &[])?, body, Some(key.to_owned())).await?;
+        self.parse(&response).await
+    }
+
+    /// Posts a file, which is the body of the request.
+    pub(crate) async fn upload<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        bytes: Vec<u8>,
+    ) -> anyhow::Result<T> {
+        let response = self.send("POST", url(path, query)?, bytes, None).await?;
+        self.parse(&response).await
+    }
+
+    /// Follows a stream of events, from its end or after the event with an id.
+    pub(crate) async fn follow(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        after: Option<&str>,
+    ) -> anyhow::Result<EventStream> {
+        let path = url(path, query)?;
+        match &self.transport {
+            Transport::Network(network) => match network.open_stream(&path, after).await? {
+                Ok(response) => Ok(EventStream::of_response(response)),
+                Err(refused) => Err(self.error_of(&refused).await),
+            },
+            Transport::Local { api, host } => {
+                let sent = LocalRequest {
+                    method: "GET",
+                    path: &path,
+                    host,
+                    body: &[],
+                    last_event_id: after,
+                };
+                match api.open_stream(sent).await {
+                    Ok(stream) => Ok(EventStream::of_local(stream)),
+                    Err(LocalResponse { status, body }) => {
+                        Err(self.error_of(&ApiResponse { status, body }).await)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns whether the API is that of an installation on this machine.
+    pub(crate) const fn is_local(&self) -> bool {
+        matches!(self.transport, Transport::Local { .. })
     }
 
     /// Sends a request with a JSON body, unless the body is null.
@@ -98,7 +165,7 @@ impl ApiClient {
     ) -> anyhow::Result<T> {
         let body = serde_json::to_value(body)?;
         let body = if body.is_null() { Vec::new() } else { serde_json::to_vec(&body)? };
-        let response = self.send(method, url(path, &[])?, body).await?;
+        let response = self.send(method, url(path, &[])?, body, None).await?;
         self.parse(&response).await
     }
 
@@ -162,27 +229,36 @@ impl ApiClient {
         method: &'static str,
         path: String,
         body: Vec<u8>,
+        key: Option<String>,
     ) -> anyhow::Result<ApiResponse> {
         match &self.transport {
             Transport::Local { api, host } => {
-                let sent = LocalRequest { method, path: &path, host, body: &body };
+                let sent =
+                    LocalRequest { method, path: &path, host, body: &body, last_event_id: None };
                 let LocalResponse { status, body } = api.call(sent).await;
                 Ok(ApiResponse { status, body })
             }
-            Transport::Network(network) => network.send(&ApiRequest { method, path, body }).await,
+            Transport::Network(network) => {
+                network.send(&ApiRequest { method, path, body, key }).await
+            }
+        }
+    }
+
+    /// Returns the error of a response that is none of success, with its sentence.
+    async fn error_of(&self, response: &ApiResponse) -> anyhow::Error {
+        let problem = serde_json::from_slice::<Problem>(&response.body);
+        match (problem, &self.transport) {
+            (Ok(problem), Transport::Network(network)) => network.explain(problem).await,
+            (Ok(problem), Transport::Local { .. }) => problem.into(),
+            (Err(_), Transport::Network(network)) => network.foreign_answer(response.status),
+            (Err(error), Transport::Local { .. }) => error.into(),
         }
     }
 
     /// Reads the body of a response; what failed becomes an error with its sentence.
     async fn parse<T: DeserializeOwned>(&self, response: &ApiResponse) -> anyhow::Result<T> {
         if !(200..300).contains(&response.status) {
-            let problem = serde_json::from_slice::<Problem>(&response.body);
-            return Err(match (problem, &self.transport) {
-                (Ok(problem), Transport::Network(network)) => network.explain(problem).await,
-                (Ok(problem), Transport::Local { .. }) => problem.into(),
-                (Err(_), Transport::Network(network)) => network.foreign_answer(response.status),
-                (Err(error), Transport::Local { .. }) => error.into(),
-            });
+            return Err(self.error_of(response).await);
         }
         let body: &[u8] = if response.body.is_empty() { b"null" } else { &response.body };
         match (serde_json::from_slice(body), &self.transport) {

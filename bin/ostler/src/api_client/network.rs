@@ -15,6 +15,8 @@ use crate::random;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a request may take; a server gives up a little earlier.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(70);
+/// The longest that a stream is read; a server ends it sooner.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(2 * 60 * 60);
 /// The longest response that is read.
 const MAX_RESPONSE: usize = 64 << 20;
 /// How often a request is sent at most.
@@ -52,7 +54,10 @@ impl NetworkApi {
     /// Sends a request. Only requests that do no harm twice are repeated: those that read, and
     /// those whose `Idempotency-Key` the server recognizes.
     pub(crate) async fn send(&self, request: &ApiRequest) -> anyhow::Result<ApiResponse> {
-        let key = random::hex()?;
+        let key = match &request.key {
+            Some(key) => key.clone(),
+            None => random::hex()?,
+        };
         let is_repeatable = matches!(request.method, "GET" | "POST");
         let mut attempt = 1;
         loop {
@@ -71,6 +76,29 @@ impl NetworkApi {
             };
             tokio::time::sleep(wait).await;
             attempt += 1;
+        }
+    }
+
+    /// Opens a stream of events. A response that is none comes back whole.
+    pub(super) async fn open_stream(
+        &self,
+        path: &str,
+        after: Option<&str>,
+    ) -> anyhow::Result<Result<Response, ApiResponse>> {
+        let request =
+            ApiRequest { method: "GET", path: path.to_owned(), body: Vec::new(), key: None };
+        let mut sent = self.request(&request, "")?.timeout(STREAM_TIMEOUT);
+        if let Some(id) = after {
+            sent = sent.header("last-event-id", id);
+        }
+        let sent = tokio::time::timeout(REQUEST_TIMEOUT, sent.send()).await;
+        let response = match sent {
+            Ok(response) => response.map_err(|error| self.unreachable(&error))?,
+            Err(_) => return Err(anyhow!("{} does not answer in time", self.url)),
+        };
+        match response.status().is_success() {
+            true => Ok(Ok(response)),
+            false => Ok(Err(self.read(response).await?)),
         }
     }
 

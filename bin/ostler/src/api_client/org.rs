@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use ostler_api::names::ActorNames;
 use ostler_api::org::OrgSummary;
-use ostler_domain::id::{AgentId, OrgId};
+use ostler_domain::id::{AgentId, OrgId, UserId};
+use ostler_runtime::operations::Actor;
 use ostler_store::Store;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -49,6 +50,26 @@ impl OrgApi {
         self.api.change("POST", &self.path(path), body).await
     }
 
+    /// Posts a body under an idempotency key.
+    pub(crate) async fn post_once<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+        key: &str,
+    ) -> anyhow::Result<T> {
+        self.api.post_once(&self.path(path), body, key).await
+    }
+
+    /// Posts a file, which is the body of the request.
+    pub(crate) async fn upload<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        bytes: Vec<u8>,
+    ) -> anyhow::Result<T> {
+        self.api.upload(&self.path(path), query, bytes).await
+    }
+
     pub(crate) async fn put<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -69,15 +90,29 @@ impl OrgApi {
         self.api.change("DELETE", &self.path(path), &()).await
     }
 
+    /// Returns the names of agents and people.
+    pub(crate) async fn names(&self) -> anyhow::Result<ActorNames> {
+        self.get(&["names"]).await
+    }
+
     /// Returns the names of the agents.
     pub(crate) async fn agent_names(&self) -> anyhow::Result<AgentNames> {
-        let names: ActorNames = self.get(&["names"]).await?;
-        Ok(AgentNames(names.agents.into_iter().map(|agent| (agent.id, agent.name)).collect()))
+        let names = self.names().await?.agents.into_iter();
+        Ok(AgentNames(names.map(|agent| (agent.id, agent.name)).collect()))
     }
 
     fn path<'p>(&'p self, path: &[&'p str]) -> Vec<&'p str> {
         [&["orgs", self.org.slug.as_str()], path].concat()
     }
+}
+
+/// Returns the name of a person or key, as people read it.
+pub(crate) fn person_name(names: &ActorNames, user: UserId) -> String {
+    if user == Actor::Terminal.user_id() {
+        return "the terminal".to_owned();
+    }
+    let person = names.people.iter().find(|person| person.id == user);
+    person.map_or_else(|| format!("a person ({})", user.short()), |person| person.name.clone())
 }
 
 /// The names of an org's agents.
@@ -91,8 +126,32 @@ impl AgentNames {
         Ok(Self(agents.into_iter().map(|agent| (agent.id, agent.display_name)).collect()))
     }
 
+    /// Returns the name of an agent.
+    pub(crate) fn find(&self, id: AgentId) -> Option<&str> {
+        self.0.get(&id).map(String::as_str)
+    }
+
     /// Returns the name of an agent, or its short id if it is unknown.
     pub(crate) fn get(&self, id: AgentId) -> String {
         self.0.get(&id).cloned().unwrap_or_else(|| id.short())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostler_api::names::{ActorNames, NamedPerson};
+    use ostler_domain::id::UserId;
+    use ostler_runtime::operations::Actor;
+
+    use super::person_name;
+
+    #[test]
+    fn only_the_terminal_is_called_so() {
+        let ada = NamedPerson { id: UserId::from_u128(1), name: "Ada".into() };
+        let names = ActorNames { agents: Vec::new(), people: vec![ada] };
+        let stranger = UserId::from_u128(2);
+        assert_eq!(person_name(&names, UserId::from_u128(1)), "Ada");
+        assert_eq!(person_name(&names, Actor::Terminal.user_id()), "the terminal");
+        assert_eq!(person_name(&names, stranger), format!("a person ({})", stranger.short()));
     }
 }

@@ -1,14 +1,14 @@
 //! `ostler budget`: what an org, its clients, its sessions and its agents may spend.
 
 use clap::{Args, Subcommand};
-use ostler_domain::money::caps::SessionBudget;
+use ostler_api::credit::CreditAccount;
 use ostler_world::spec::{AgentDefinition, OrgDefinition};
 use ostler_world::{Address, Kind, Resource};
 use serde_json::json;
 
 use super::args::OrgArgs;
-use super::operator::open_org;
 use super::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
+use crate::api_client::open_org;
 use crate::screen::{Cell, DIM, print_rows};
 
 #[derive(Debug, Subcommand)]
@@ -52,10 +52,11 @@ pub(crate) async fn run(command: &BudgetCommand) -> anyhow::Result<()> {
 }
 
 async fn show(args: &OrgArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(args).await?;
-    let editor = ResourceEditor::open(&operator).await?;
+    let api = open_org(args).await?;
+    let editor = ResourceEditor::open(&api.api).await?;
+    let org = editor.org(&api)?;
     let spec: OrgDefinition = editor.get(&Address::of_org(&org.slug))?.spec()?;
-    let left = operator.store.org(org.id).budget(SessionBudget::default()).await?;
+    let left: CreditAccount = api.get(&["credits"]).await?;
     let agents = editor
         .resources()
         .iter()
@@ -70,7 +71,7 @@ async fn show(args: &OrgArgs) -> anyhow::Result<()> {
         });
         return super::print_json(&json!({
             "org": org.slug, "plan": org.plan, "monthly": period.monthly, "daily": period.daily,
-            "left_today": left.org_budget, "session": spec.settings.session_budget,
+            "left_today": left.available, "session": spec.settings.session_budget,
             "team": spec.settings.team.as_ref().map(|team| team.budget), "sharing": spec.sharing,
             "agents": limits.collect::<Vec<_>>(),
         }));
@@ -89,7 +90,7 @@ async fn show(args: &OrgArgs) -> anyhow::Result<()> {
         row("daily", allowance(period.daily), own(spec.credits.daily.is_some())),
         row(
             "left",
-            left.org_budget.map_or_else(|| "unlimited".to_owned(), |left| left.to_string()),
+            left.available.map_or_else(|| "unlimited".to_owned(), |left| left.to_string()),
             "now",
         ),
         row("session", budget.cap.to_string(), &format!("read-only from {}", budget.warning.get())),
@@ -115,11 +116,11 @@ async fn show(args: &OrgArgs) -> anyhow::Result<()> {
 }
 
 async fn set(args: &BudgetSetArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
+    let org = open_org(&args.target).await?;
     let fields: Vec<Assignment> = args.fields.iter().map(place).collect::<anyhow::Result<_>>()?;
     let how = Change { args: &args.change, output: &args.target.output, ask: Ask::Never };
-    let editor = ResourceEditor::open(&operator).await?;
-    editor.set(&Address::of_org(&org.slug), &fields, &how).await
+    let editor = ResourceEditor::open(&org.api).await?;
+    editor.set(&Address::of_org(&org.org.slug), &fields, &how).await
 }
 
 /// Returns the assignment to the field of the org that a budget is.

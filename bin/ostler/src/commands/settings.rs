@@ -6,9 +6,8 @@ use ostler_world::Address;
 use serde_json::Value;
 
 use super::args::OrgArgs;
-use super::operator::open_org;
 use super::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
-use crate::api_client;
+use crate::api_client::open_org;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SettingsCommand {
@@ -54,7 +53,7 @@ pub(crate) async fn run(command: &SettingsCommand) -> anyhow::Result<()> {
 }
 
 async fn show(args: &OrgArgs) -> anyhow::Result<()> {
-    let org = api_client::open_org(args).await?;
+    let org = open_org(args).await?;
     let settings: Value = org.get(&["settings"]).await?;
     if args.output.json {
         return super::print_json(&settings);
@@ -66,10 +65,10 @@ async fn show(args: &OrgArgs) -> anyhow::Result<()> {
 }
 
 async fn set(args: &SettingsSetArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
+    let org = open_org(&args.target).await?;
     let fields: Vec<Assignment> =
         args.fields.iter().map(|field| field.inside("settings")).collect();
     let how = Change { args: &args.change, output: &args.target.output, ask: Ask::Never };
-    let editor = ResourceEditor::open(&operator).await?;
-    editor.set(&Address::of_org(&org.slug), &fields, &how).await
+    let editor = ResourceEditor::open(&org.api).await?;
+    editor.set(&Address::of_org(&org.org.slug), &fields, &how).await
 }

@@ -18,13 +18,15 @@ use ostler_domain::scope::session::SessionTools;
 use ostler_domain::session::errors::{ErrorPolicy, ErrorState};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::{Audience, Integration, ToolSpec, Trust, catalogue};
+use ostler_runtime::operations::world::expression_violations;
 use ostler_world::file::{ParsedFiles, parse};
 use ostler_world::rules::{KnownNames, check};
 use ostler_world::spec::{
     AgentDefinition, HttpToolDefinition, IntegrationDefinition, McpServerDefinition, NameMap,
     Names, OrgDefinition, PlatformDefinition, SessionDefinition, Spec,
 };
-use ostler_world::{Address, Resource, Resources, unknown_name};
+use ostler_world::{Address, Kind, Resource, Resources, unknown_name};
+use serde_json::json;
 
 pub(crate) use files::{in_file_order, read_files, report, toml_files};
 
@@ -101,8 +103,9 @@ impl World {
         files: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> anyhow::Result<Self> {
         let parsed = parse(files)?;
-        let violations =
+        let mut violations =
             check(&Resources::new(), &parsed.resources, parsed.resources.keys(), &known_names());
+        violations.extend(expression_violations(&parsed.resources, parsed.resources.keys()));
         if !violations.is_empty() {
             return Err(report(&parsed, &violations));
         }
@@ -112,9 +115,19 @@ impl World {
         Ok(Self { files: parsed, ..world })
     }
 
-    /// Returns the world of live resources.
+    /// Returns the world of live resources. A parent that may not be viewed is in it by its
+    /// name only.
     pub(crate) fn of_resources(resources: &Resources) -> anyhow::Result<Self> {
-        Self::build(&resources.iter().collect::<Vec<_>>(), &[])
+        let orgs = resources.iter().filter(|(address, _)| address.kind == Kind::Org);
+        let parents = orgs.filter_map(|(_, org)| org.value()["parent"].as_str());
+        let hidden = parents.map(Address::of_org).filter(|one| !resources.contains_key(one));
+        let hidden: Resources = hidden
+            .map(|address| {
+                let fields = json!({"slug": address.name, "name": address.name});
+                Ok((address, Resource::parse(Kind::Org, &fields)?))
+            })
+            .collect::<anyhow::Result<_>>()?;
+        Self::build(&hidden.iter().chain(resources).collect::<Vec<_>>(), &[])
     }
 
     fn build(

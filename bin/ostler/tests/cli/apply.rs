@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::at_terminal::AskingCommand;
 use crate::demo::DemoInstallation;
-use crate::stdout;
+use crate::{ostler, stdout};
 
 /// A demo with its world as files.
 struct Exported {
@@ -96,12 +96,17 @@ fn o02_business_data_is_planned_and_applied_with_its_org() {
     let missing = world.demo.error(&["apply", world.path(), "--plan"]);
     assert!(missing.contains("bella.toml:") && missing.contains("cannot open"), "{missing}");
     people("ada@example.com,Ada,\neva@example.com,Eva,call me\n");
-    let plan = world.apply(&["--plan"]);
+    let home = world.demo.home();
+    let refused = ostler(&["apply", world.path(), "--plan", "--home", &home]);
+    assert_eq!(refused.status.code(), Some(1), "a plan with a refused row fails");
+    let plan = String::from_utf8_lossy(&refused.stdout);
     assert!(plan.contains("+ data bella/contacts people.csv"), "{plan}");
     assert!(
         plan.contains("row 3    refused  phone: `call me` is not a telephone number"),
         "{plan}"
     );
+    let refused = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.contains("1 row is refused; correct the data"), "{refused}");
     let refused = world.demo.error(&["apply", world.path(), "--yes"]);
     assert!(refused.contains("nothing was applied, because 1 row is refused"), "{refused}");
     world.demo.error(&["contact", "show", "ada@example.com", "--org", "bella"]);
@@ -279,7 +284,8 @@ fn o07_drift_is_shown_apart_and_decided() {
     assert!(plan.contains("changed live since the last apply\n  integration bella/payments connected\n    applied true  live false  file true"), "{plan}");
     let said = world.demo.error(&["apply", world.path(), "--yes"]);
     assert!(said.contains("decide with --keep live or --keep file"), "{said}");
-    world.apply(&["--yes", "--keep", "live"]);
+    let said = world.apply(&["--yes", "--keep", "live"]);
+    assert!(said.ends_with("kept 1 live value\n"), "{said}");
     assert!(world.demo.run(&["export", "--org", "bella"]).contains("connected = false"));
     assert_eq!(world.apply(&["--plan"]), "nothing to change\n", "the decision is remembered");
     world.apply(&["--yes", "--keep", "file"]);
@@ -368,6 +374,54 @@ fn o05_mistakes_of_every_kind_are_reported_together() {
     }
     assert_eq!(said.matches(".toml:").count(), 6, "each once, and nothing else: {said}");
     assert!(!said.contains("ABCDEFGH"), "{said}");
+}
+
+/// O05: what only a channel knows about its settings is checked by the plan, with the place.
+#[test]
+fn o05_a_plan_checks_the_settings_and_the_kind_of_channels() {
+    let world = Exported::new();
+    let channel = |name: &str, kind: &str, settings: &str| {
+        format!("\n[[channel]]\nname = \"{name}\"\nkind = \"{kind}\"\nagent = \"luca\"\n{settings}")
+    };
+    let mail =
+        "settings = { from = \"a@b.example\", smtp = { host = \"b.example\", port = \"x\" } }\n";
+    let channels = channel("mail", "email", mail)
+        + &channel("bot", "telegram", "settings = { base_ur = \"https://x.example\" }\n")
+        + &channel("text", "sms", "")
+        + &channel("page", "web-chat", "");
+    let text = read(&world.file("bella.toml")) + &channels;
+    std::fs::write(world.file("bella.toml"), text).expect("written");
+    let said = world.demo.error(&["apply", world.path(), "--plan"]);
+    for part in [
+        "expected a whole number from 0 to 65535, not a text",
+        "there is no setting `base_ur`; there are `base_url`",
+        "the settings of this sms channel: `url` is missing",
+        "no channel `web-chat`; did you mean `webchat`?",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert_eq!(said.matches("bella.toml:").count(), 4, "{said}");
+    assert!(!said.contains("column"), "{said}");
+}
+
+/// O05: what others refer to is not retired; the mistake is shown where they name it.
+#[test]
+fn o05_an_agent_or_a_channel_that_is_referred_to_is_not_retired() {
+    let world = Exported::new();
+    let text = read(&world.file("bella.toml"))
+        + "\n[[agent]]\nslug = \"ida\"\nname = \"Ida\"\nsubtype = \"sales_assistant\"\nautonomy = \"supervised\"\n\
+           \n[[channel]]\nname = \"desk\"\nkind = \"webchat\"\nagent = \"ida\"\n";
+    std::fs::write(world.file("bella.toml"), text).expect("written");
+    world.apply(&["--yes"]);
+    world.edit(
+        "bella.toml",
+        "[[agent]]\nslug = \"ida\"\nname = \"Ida\"\nsubtype = \"sales_assistant\"\nautonomy = \"supervised\"\n",
+        "",
+    );
+    let said = world.demo.error(&["apply", world.path(), "--plan"]);
+    assert!(said.contains("bella.toml:") && said.contains("no agent `ida`"), "{said}");
+    world.edit("bella.toml", "agent = \"ida\"", "agent = \"luca\"");
+    assert!(world.apply(&["--plan"]).contains("- agent bella/ida"));
 }
 
 /// O09, H03: a protected agent cannot be paused, not even by the operator.

@@ -225,7 +225,10 @@ fn o26_work_lists_plans_and_delegations_are_operated() {
         "start_queue_agent",
         "start_queue_agent",
         "answer_work_item",
+        // The second answer to a message that is answered.
+        "refused",
         "approve_plan",
+        "refused",
         "reject_plan",
         "delegate",
         "delegate",

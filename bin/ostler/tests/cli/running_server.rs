@@ -12,8 +12,12 @@ pub(crate) struct RunningServer {
 
 impl RunningServer {
     pub(crate) fn start(home: &str) -> Self {
+        Self::start_at("127.0.0.1:0", home)
+    }
+
+    pub(crate) fn start_at(address: &str, home: &str) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_ostler"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--home", home])
+            .args(["serve", "--listen", address, "--home", home])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::name::AgentName;
@@ -13,7 +14,9 @@ use crate::reference::ReferenceCode;
 use crate::time::Timestamp;
 
 /// Status of a delegation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum DelegationStatus {
     /// Given to an agent that has not begun.
@@ -45,7 +48,7 @@ impl DelegationStatus {
 }
 
 /// A piece of work given to an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Delegation {
     pub id: DelegationId,
     pub reference: ReferenceCode,

@@ -4,12 +4,15 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::name::AgentName;
 
 /// A skill of an agent. Case-insensitive.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(from = "String", into = "String")]
 pub struct AgentSkill(String);
 
@@ -32,7 +35,7 @@ impl From<AgentSkill> for String {
 }
 
 /// Where an agent receives its messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
     /// In a queue of its own.
@@ -58,7 +61,7 @@ impl Placement {
 }
 
 /// How many agents have a skill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillCoverage {
     pub capability: AgentSkill,
     pub available: u64,
@@ -66,7 +69,7 @@ pub struct SkillCoverage {
 }
 
 /// Whether an agent takes work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Availability {
     Available,

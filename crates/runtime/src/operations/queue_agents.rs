@@ -15,6 +15,7 @@ use super::{OrgOperations, QueueAgentRefused, Result};
 use crate::agents::stored::registry::encode;
 use crate::agents::{
     AgentRecord, AgentRuntime, AiAgent, EchoAgent, HumanAgent, MAX_PAGE_SIZE, Page, Placement,
+    Registry as _,
 };
 
 /// A type of agent that people can register.
@@ -50,12 +51,12 @@ impl OrgOperations<'_> {
     /// type.
     pub async fn start_queue_agent(
         &self,
-        agents: &AgentRuntime,
+        agents: Option<&AgentRuntime>,
         new: NewQueueAgent,
     ) -> Result<AgentRecord> {
         let store = self.authorize(OrgPermission::Configure).await?;
         let NewQueueAgent { name, agent_type, capabilities } = new;
-        let known = agents.registry().get(&name).await?;
+        let known = self.queue_records().get(&name).await?;
         let before = known.as_ref().map_or(Value::Null, describe);
         let mut record = match (known, agent_type) {
             (Some(record), _) if record.placement == Placement::Pinned => {
@@ -71,7 +72,9 @@ impl OrgOperations<'_> {
         record.availability = Availability::Available;
         let audit = self.audit_change("start_queue_agent", &name, &before, &describe(&record));
         store.audited(audit).save_queue_agent(encode(record.clone())?).await?;
-        agents.forget_route(&name);
+        if let Some(agents) = agents {
+            agents.forget_route(&name);
+        }
         Ok(record)
     }
 

@@ -161,7 +161,7 @@ impl OrgOperations<'_> {
         }
         let (name, capabilities) = (agent.clone(), Default::default());
         let new = NewQueueAgent { name, agent_type, capabilities };
-        self.start_queue_agent(agents, new).await.map(drop)
+        self.start_queue_agent(Some(agents), new).await.map(drop)
     }
 
     async fn team(&self, agents: &AgentRuntime, name: &TeamName) -> Result<Team> {

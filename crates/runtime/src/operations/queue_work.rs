@@ -14,8 +14,8 @@ use serde_json::json;
 use super::{OperationError, OrgOperations, QueueAgentRefused, Result};
 use crate::agents::coordination::{CoordinationMessage, PlanApprovalRequest};
 use crate::agents::{
-    ANSWER_KIND, AgentReply, AgentRuntime, ReceivedPlanAnswer, ReplyDelivery, StoredRecords,
-    WaitingPlan,
+    ANSWER_KIND, AgentReply, AgentRuntime, Plans as _, ReceivedPlanAnswer, ReplyDelivery,
+    StoredRecords, WaitingPlan,
 };
 use crate::ids::derived;
 use crate::records::decode;
@@ -80,9 +80,9 @@ impl OrgOperations<'_> {
     }
 
     /// Returns the plans that wait for an answer, oldest first.
-    pub async fn waiting_plans(&self, agents: &AgentRuntime) -> Result<Vec<WaitingPlan>> {
+    pub async fn waiting_plans(&self) -> Result<Vec<WaitingPlan>> {
         self.authorize(OrgPermission::View).await?;
-        Ok(agents.plans().waiting(MAX_ITEMS as usize).await?)
+        Ok(self.queue_records().waiting(MAX_ITEMS as usize).await?)
     }
 
     /// Answers a plan in the name of its approver. An approved message goes back to its
@@ -101,7 +101,7 @@ impl OrgOperations<'_> {
             }
             PlanAnswer::Reject { .. } => "reject_plan",
         };
-        let waiting = self.waiting_plans(agents).await?.into_iter();
+        let waiting = self.waiting_plans().await?.into_iter();
         let waiting = waiting.into_iter().find(|one| one.key.message == message);
         let waiting = waiting.ok_or(QueueAgentRefused::NoPlan(message))?;
         let data = json!({"agent": waiting.key.agent, "answer": answer});

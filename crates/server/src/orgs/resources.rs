@@ -10,7 +10,7 @@ use ostler_domain::org::permission::OrgPermission::{Configure, View};
 use ostler_domain::tool::org_tools::OrgToolKind;
 use ostler_runtime::operations::definitions::{
     AgentDefinition, ChannelDefinition, HttpToolDefinition, IntegrationDefinition,
-    McpServerDefinition, OrgDefinition, Spec,
+    McpServerDefinition, OrgDefinition, ScheduleResource, Spec, WorkflowResource,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
@@ -138,6 +138,43 @@ pub(crate) fn integration_routes() -> Vec<Route> {
     };
     let new = json!({"service": "payments", "secret": "file:payments"});
     routes::<IntegrationDefinition>(&names, new, json!({}))
+}
+
+pub(crate) fn workflow_routes() -> Vec<Route> {
+    let names = Names {
+        list: "/workflow-definitions",
+        one: "/workflow-definitions/{definition}",
+        ids: [
+            "listWorkflowDefinitions",
+            "getWorkflowDefinition",
+            "createWorkflowDefinition",
+            "changeWorkflowDefinition",
+        ],
+        summaries: [
+            "List the workflow definitions that the organization keeps",
+            "Show a workflow definition",
+            "Keep a workflow definition, for schedules and other workflows",
+            "Change fields of a workflow definition by a JSON merge patch",
+        ],
+    };
+    let new = json!({"name": "ask", "step": [{"id": "size", "ask": "How large?"}]});
+    let change = json!({"step": [{"id": "size", "ask": "Which size?"}]});
+    let mut routes = routes::<WorkflowResource>(&names, new, change);
+    let names = Names {
+        list: "/schedules",
+        one: "/schedules/{schedule}",
+        ids: ["listSchedules", "getSchedule", "createSchedule", "changeSchedule"],
+        summaries: [
+            "List schedules of workflows",
+            "Show a schedule",
+            "Start a workflow at the times of a cron expression",
+            "Change fields of a schedule by a JSON merge patch; `paused` stops and continues it",
+        ],
+    };
+    let new = json!({"name": "morning", "workflow": "ask", "cron": "30 8 * * MON-FRI",
+        "time_zone": "Europe/Berlin"});
+    routes.extend(self::routes::<ScheduleResource>(&names, new, json!({"paused": true})));
+    routes
 }
 
 fn routes<S: Spec + 'static>(names: &Names, new: Value, change: Value) -> Vec<Route> {

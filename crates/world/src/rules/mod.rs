@@ -3,6 +3,7 @@
 mod agent;
 mod org;
 mod other;
+mod workflow;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::tool::ToolName;
 
 use crate::address::{Address, Kind};
-use crate::resource::Resources;
+use crate::resource::{Resource, Resources};
 use crate::spec::{NameMap, Names, OrgDefinition, Spec};
 use crate::suggestion::unknown_name;
 
@@ -59,6 +60,11 @@ pub fn check_around<'a>(
     let mut checker = Checker::new(before, after, known);
     checker.orgs.retain(|slug, _| !incomplete.contains(&Address::of_org(slug)));
     let mut orgs_changed = false;
+    let changed: BTreeSet<&Address> = changed.into_iter().collect();
+    let dangling = dangling_references(before, after, &changed, known);
+    checker
+        .violations
+        .extend(dangling.into_iter().filter(|one| !incomplete.contains(&one.address)));
     for address in changed {
         orgs_changed |= address.kind == Kind::Org;
         if !incomplete.contains(address) {
@@ -69,6 +75,44 @@ pub fn check_around<'a>(
         checker.tree();
     }
     checker.violations
+}
+
+/// Returns what the removed resources leave behind: rules that others of their orgs break
+/// without them, and did not break before.
+fn dangling_references(
+    before: &Resources,
+    after: &Resources,
+    changed: &BTreeSet<&Address>,
+    known: &KnownNames,
+) -> Vec<Violation> {
+    let removed: BTreeSet<&str> = changed
+        .iter()
+        .filter(|address| !after.contains_key(address))
+        .map(|address| address.org.as_str())
+        .collect();
+    if removed.is_empty() {
+        return Vec::new();
+    }
+    // What is off or archived itself needs nothing any more.
+    let refers = |address: &Address, resource: &Resource| match address.kind {
+        Kind::Org => true,
+        Kind::Agent => resource.value()["status"] != "archived",
+        Kind::Channel => resource.value()["enabled"] != false,
+        _ => false,
+    };
+    let others = before.iter().filter(|(address, resource)| {
+        refers(address, resource)
+            && removed.contains(address.org.as_str())
+            && !changed.contains(address)
+    });
+    let (mut earlier, mut now) =
+        (Checker::new(before, before, known), Checker::new(before, after, known));
+    for (address, _) in others {
+        earlier.resource(address);
+        now.resource(address);
+    }
+    now.violations.retain(|violation| !earlier.violations.contains(violation));
+    now.violations
 }
 
 struct Checker<'a> {
@@ -122,6 +166,8 @@ impl<'a> Checker<'a> {
             Kind::Integration => self.with(address, Self::integration),
             Kind::Document => self.with(address, Self::document),
             Kind::Member => self.with(address, Self::member),
+            Kind::Workflow => self.with(address, Self::workflow),
+            Kind::Schedule => self.with(address, Self::schedule),
         }
     }
 

@@ -174,7 +174,7 @@ impl Checker<'_> {
         }
     }
 
-    fn time_zone(&mut self, address: &Address, path: &str, zone: &str) {
+    pub(super) fn time_zone(&mut self, address: &Address, path: &str, zone: &str) {
         if jiff::tz::TimeZone::get(zone).is_err() {
             let message = format!("no time zone `{zone}`; use an IANA name such as Europe/Berlin");
             self.report(address, path, message);

@@ -17,6 +17,7 @@ mod org;
 mod session;
 mod settings;
 mod tool;
+mod workflow;
 
 use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::contact::normalize_email;
@@ -41,6 +42,7 @@ pub use settings::{
     PeopleDefinition, PersonDefinition, SessionBudgetDefinition, SettingsDefinition, TeamDefinition,
 };
 pub use tool::{HttpToolDefinition, McpServerDefinition};
+pub use workflow::{ScheduleResource, WorkflowResource};
 
 use crate::address::Kind;
 
@@ -130,6 +132,14 @@ impl Spec for MemberDefinition {
     fn normalized(self) -> Self {
         Self { email: normalize_email(&self.email).unwrap_or_default(), ..self }
     }
+}
+
+impl Spec for WorkflowResource {
+    const KIND: Kind = Kind::Workflow;
+}
+
+impl Spec for ScheduleResource {
+    const KIND: Kind = Kind::Schedule;
 }
 
 /// For `serde(default)` of switches that are on unless a file says otherwise.

@@ -134,6 +134,9 @@ fn value(dice: &mut Dice, schema: &Value, hint: &str) -> Value {
     let type_name = schema["$ref"].as_str().and_then(|name| name.rsplit('/').next());
     let hint = type_name.unwrap_or(hint);
     let schema = resolve(schema);
+    if hint == "step" {
+        return steps(dice);
+    }
     if let Some(choices) = schema["enum"].as_array() {
         return dice.pick(choices).clone();
     }
@@ -162,6 +165,19 @@ fn value(dice: &mut Dice, schema: &Value, hint: &str) -> Value {
         Some(_) => json!(text(dice, hint)),
         None => json!({"note": text(dice, hint), "list": [1, true, {"deep": "x"}]}),
     }
+}
+
+/// Returns the steps of a workflow, which are valid in few combinations.
+fn steps(dice: &mut Dice) -> Value {
+    let mut steps = vec![json!({"id": "write", "prompt": text(dice, "prompt")})];
+    if dice.roll(2) == 0 {
+        steps.push(
+            json!({"id": "call", "after": ["write"], "tool": "get_order", "agent": "support",
+            "with": {"order": text(dice, "order"), "deep": [1, {"x": true}]}, "retries": 3,
+            "undo": {"value": "undone"}}),
+        );
+    }
+    Value::Array(steps)
 }
 
 fn object(dice: &mut Dice, schema: &Value, hint: &str) -> Value {
@@ -206,6 +222,8 @@ fn text(dice: &mut Dice, hint: &str) -> String {
         "SecretRef" => &["env:OSTLER_SECRET_A", "file:token", "file:/run/secrets/token"],
         "SecretText" => &["Bearer file:shop_token", "env:OSTLER_SECRET_B", "plain"],
         "channel" => &["bot"],
+        "WorkflowName" | "workflow" => &["remind"],
+        "cron" | "CronExpression" => &["0 9 1 3 *", "*/15 * * * *", "30 8 * * MON-FRI"],
         "agent" | "template" | "specialists" => &["support", "billing"],
         "permissions" => &["support", "billing", "*"],
         "profile" => &["*", "general", "support", "sales", "readonly", "admin"],

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ostler_domain::id::{AgentId, BindingId, OrgId};
 use ostler_domain::time::Timestamp;
-use ostler_world::export::{file_of, text, update};
+use ostler_world::export::{fields, file_of, text, update};
+use ostler_world::file::parse_fields;
 use ostler_world::plan::{AppliedFiles, Plan};
 use ostler_world::spec::{AgentDefinition, NameMap, Names, OrgDefinition, SettingsDefinition};
 use ostler_world::{Address, Kind, Resource, Resources};
@@ -95,6 +96,8 @@ fn o04_the_export_of_a_generated_world_plans_nothing() {
         for (address, resource) in &world {
             let set = generator::set_fields(address.kind, resource);
             varied.entry(address.kind).or_default().extend(set);
+            let edited = parse_fields(address, "edited.toml", &fields(address, resource)).unwrap();
+            assert_eq!(edited, Some((address.clone(), resource.clone())), "opened and closed");
         }
         let exported = parse_all(&files(&world));
         assert_same(&exported, &world, &format!("exported world {seed}"));

@@ -93,6 +93,29 @@ properties.order = { type = "string" }
 org = "nordlicht"
 name = "stock"
 command = "stock-mcp"
+
+[[workflow]]
+org = "nordlicht"
+name = "remind"
+agent = "support"
+inputs = ["season"]
+
+[[workflow.step]]
+id = "write"
+prompt = "Write to everybody whose bike waits for its {{ input.season }} check."
+retries = 2
+
+[[workflow.step]]
+id = "end"
+after = ["write"]
+value = "{{ steps.write.result }}"
+
+[[schedule]]
+org = "nordlicht"
+name = "spring"
+workflow = "remind"
+input = { season = "spring" }
+cron = "0 9 1 3 *"
 "#;
 
 pub(crate) fn known() -> KnownNames {

@@ -7,8 +7,8 @@ use ostler_domain::org::layer::BusinessPosition;
 use ostler_world::{Address, Kind};
 use serde_json::json;
 
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::commands::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
 
 #[derive(Debug, Args)]
@@ -68,8 +68,9 @@ pub(crate) struct AgentSetArgs {
 }
 
 pub(super) async fn create(args: &AgentCreateArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let editor = ResourceEditor::open(&operator).await?;
+    let org = open_org(&args.target).await?;
+    let editor = ResourceEditor::open(&org.api).await?;
+    let org = editor.org(&org)?;
     let address = Address { org: org.slug.clone(), kind: Kind::Agent, name: args.slug.clone() };
     if editor.resources().contains_key(&address) {
         anyhow::bail!(
@@ -120,9 +121,9 @@ pub(super) async fn set_status(args: &AgentEditArgs, status: &str, ask: Ask) -> 
 }
 
 pub(super) async fn edit(args: &AgentEditArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let editor = ResourceEditor::open(&operator).await?;
-    let address = editor.find(&org.slug, Kind::Agent, &args.agent)?;
+    let org = open_org(&args.target).await?;
+    let editor = ResourceEditor::open(&org.api).await?;
+    let address = editor.find(&org.org.slug, Kind::Agent, &args.agent)?;
     let how = Change { args: &args.change, output: &args.target.output, ask: Ask::First };
     editor.edit(&address, &how).await
 }
@@ -134,9 +135,9 @@ async fn change(
     target: &OrgArgs,
     ask: Ask,
 ) -> anyhow::Result<()> {
-    let (operator, org) = open_org(target).await?;
-    let editor = ResourceEditor::open(&operator).await?;
-    let address = editor.find(&org.slug, Kind::Agent, agent)?;
+    let org = open_org(target).await?;
+    let editor = ResourceEditor::open(&org.api).await?;
+    let address = editor.find(&org.org.slug, Kind::Agent, agent)?;
     let how = Change { args: change, output: &target.output, ask };
     editor.set(&address, fields, &how).await
 }

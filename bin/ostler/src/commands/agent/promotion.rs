@@ -1,10 +1,12 @@
 //! `ostler agent promotion`: other autonomy levels that measured figures call for.
 
 use clap::{Args, Subcommand};
+use ostler_api::hierarchy::RejectProposalRequest;
 use ostler_domain::agent::autonomy::TrackRecord;
 use ostler_domain::agent::growth::LevelProposal;
 use serde_json::json;
 
+use crate::api_client;
 use crate::commands::args::OrgArgs;
 use crate::commands::operator::{open_org, print_result};
 use crate::commands::session::view::{AgentNames, format_time};
@@ -63,16 +65,16 @@ pub(super) async fn run(command: &PromotionCommand) -> anyhow::Result<()> {
 }
 
 async fn ls(args: &OrgArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(args).await?;
-    let waiting = operator.org(&org).level_proposals().await?;
+    let org = api_client::open_org(args).await?;
+    let waiting: Vec<LevelProposal> = org.list(&["promotions"], &[], usize::MAX).await?;
     if args.output.json {
         return crate::commands::print_json(&waiting);
     }
     if waiting.is_empty() {
-        anstream::println!("no autonomy level waits for a decision in {}", org.name);
+        anstream::println!("no autonomy level waits for a decision in {}", org.org.name);
         return Ok(());
     }
-    let names = AgentNames::load(&operator.store, org.id).await?;
+    let names = org.agent_names().await?;
     let header = ["agent", "from", "to", "conversations", "corrected", "escalated", "made"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(waiting.iter().map(
@@ -90,7 +92,7 @@ async fn ls(args: &OrgArgs) -> anyhow::Result<()> {
     ));
     print_rows(&rows);
     print_next([NextCommand::new(
-        format!("ostler agent promotion approve AGENT --org {}", org.slug),
+        format!("ostler agent promotion approve AGENT --org {}", org.org.slug),
         "",
     )]);
     Ok(())
@@ -116,16 +118,17 @@ async fn review(args: &OrgArgs) -> anyhow::Result<()> {
 }
 
 async fn approve(args: &PromotionArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let made = operator.org(&org).approve_level(&args.agent).await?;
+    let org = api_client::open_org(&args.target).await?;
+    let made: LevelProposal = org.post(&["promotions", &args.agent, "approve"], &()).await?;
     let text = format!("{} is {} now", args.agent, made.to);
     print_result(&args.target.output, &serde_json::to_value(&made)?, &text)
 }
 
 async fn reject(args: &RejectArgs) -> anyhow::Result<()> {
     let PromotionArgs { agent, target } = &args.promotion;
-    let (operator, org) = open_org(target).await?;
-    let made = operator.org(&org).reject_level(agent, &args.reason).await?;
+    let org = api_client::open_org(target).await?;
+    let request = RejectProposalRequest { reason: args.reason.clone() };
+    let made: LevelProposal = org.post(&["promotions", agent, "reject"], &request).await?;
     let text = format!("{agent} stays {}", made.from);
     print_result(&target.output, &serde_json::to_value(&made)?, &text)
 }

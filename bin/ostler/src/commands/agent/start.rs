@@ -1,11 +1,11 @@
 //! `ostler agent start`.
 
 use clap::{Args, ValueEnum};
+use ostler_api::queue_agent::{QueueAgent, QueueAgentType, StartQueueAgentRequest};
 use ostler_domain::queue_agent::name::AgentName;
-use ostler_runtime::operations::{NewQueueAgent, QueueAgentType};
 
-use crate::agent_client::with_client;
 use crate::commands::args::BusArgs;
+use crate::queue_api::with_queues;
 use crate::screen::{DIM, HEADER};
 
 #[derive(Debug, Args)]
@@ -42,14 +42,13 @@ impl From<AgentTypeArg> for QueueAgentType {
 }
 
 pub(super) async fn run(args: &AgentStartArgs) -> anyhow::Result<()> {
-    let new = NewQueueAgent {
+    let request = StartQueueAgentRequest {
         name: args.name.clone(),
         agent_type: args.agent_type.map(Into::into),
         capabilities: args.capabilities.iter().map(|text| text.as_str().into()).collect(),
     };
-    let (record, in_process) = with_client(&args.bus, async |client| {
-        let record = client.operations().start_queue_agent(&client.runtime, new).await?;
-        Ok((record, client.is_in_process()))
+    let (record, in_process): (QueueAgent, bool) = with_queues(&args.bus, async |queues| {
+        Ok((queues.org.post(&["queue-agents"], &request).await?, queues.is_in_process()))
     })
     .await?;
     if args.bus.output.json {

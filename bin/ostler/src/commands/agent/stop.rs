@@ -1,11 +1,13 @@
 //! `ostler agent stop` and `ostler agent rm`.
 
 use clap::Args;
+use ostler_api::queue_agent::RemovedQueueAgent;
 use ostler_domain::queue_agent::name::AgentName;
 use serde_json::json;
 
-use crate::agent_client::with_client;
+use crate::api_client::Nothing;
 use crate::commands::args::BusArgs;
+use crate::queue_api::with_queues;
 use crate::screen::HEADER;
 
 #[derive(Debug, Args)]
@@ -18,10 +20,9 @@ pub(crate) struct AgentNameArgs {
 }
 
 pub(super) async fn stop(args: &AgentNameArgs) -> anyhow::Result<()> {
-    with_client(&args.bus, async |client| {
-        Ok(client.operations().stop_queue_agent(&client.runtime, &args.name).await?)
-    })
-    .await?;
+    let path = ["queue-agents", args.name.as_str(), "stop"];
+    let _: Nothing =
+        with_queues(&args.bus, async |queues| queues.org.post(&path, &()).await).await?;
     let name = &args.name;
     if args.bus.output.json {
         return crate::commands::print_json(&json!({ "agent": name, "stopped": true }));
@@ -34,10 +35,9 @@ pub(super) async fn stop(args: &AgentNameArgs) -> anyhow::Result<()> {
 }
 
 pub(super) async fn remove(args: &AgentNameArgs) -> anyhow::Result<()> {
-    let dead_letters = with_client(&args.bus, async |client| {
-        Ok(client.operations().remove_queue_agent(&client.runtime, &args.name).await?)
-    })
-    .await?;
+    let path = ["queue-agents", args.name.as_str()];
+    let RemovedQueueAgent { dead_letters } =
+        with_queues(&args.bus, async |queues| queues.org.delete(&path).await).await?;
     let name = &args.name;
     if args.bus.output.json {
         let removed = json!({ "agent": name, "removed": true, "dead_letters": dead_letters });

@@ -3,19 +3,27 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use ostler_runtime::operations::world::{CheckedPlan, DataRows};
+use ostler_api::data::DataRows;
 use ostler_tools::import::{FileFormat, ImportOptions};
 use ostler_world::file::{DataEntry, ParsedFiles, Problems};
-use ostler_world::{Address, unknown_name};
+use ostler_world::{Address, Kind, Resources, unknown_name};
 
+use crate::api_client::ApiClient;
 use crate::commands::data::import::{convert, file_format, read_file};
+use crate::commands::resource::live_resources;
 
 /// Reads the rows of every `[[data]]` entry. The error points at the entry.
-pub(super) fn read(parsed: &ParsedFiles, plan: &CheckedPlan) -> anyhow::Result<Vec<DataRows>> {
+pub(super) async fn read(parsed: &ParsedFiles, api: &ApiClient) -> anyhow::Result<Vec<DataRows>> {
+    if parsed.data.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut orgs = live_resources(api).await?;
+    orgs.extend(parsed.resources.clone());
+    orgs.retain(|address, _| address.kind == Kind::Org);
     let mut problems = Vec::new();
     let mut all = Vec::new();
     for entry in &parsed.data {
-        match read_entry(entry, plan) {
+        match read_entry(entry, &orgs) {
             Ok(rows) => all.push(rows),
             Err(error) => match parsed.locate_data(entry, format!("{error:#}")) {
                 Some(problem) => problems.push(problem),
@@ -26,11 +34,10 @@ pub(super) fn read(parsed: &ParsedFiles, plan: &CheckedPlan) -> anyhow::Result<V
     if problems.is_empty() { Ok(all) } else { Err(anyhow::Error::new(Problems(problems))) }
 }
 
-fn read_entry(entry: &DataEntry, plan: &CheckedPlan) -> anyhow::Result<DataRows> {
+fn read_entry(entry: &DataEntry, orgs: &Resources) -> anyhow::Result<DataRows> {
     let definition = &entry.definition;
-    let org = plan.plan.after.get(&Address::of_org(&definition.org)).with_context(|| {
-        let orgs = plan.plan.after.keys().filter(|one| one.kind == ostler_world::Kind::Org);
-        unknown_name("org", &definition.org, orgs.map(|one| one.name.as_str()))
+    let org = orgs.get(&Address::of_org(&definition.org)).with_context(|| {
+        unknown_name("org", &definition.org, orgs.keys().map(|one| one.name.as_str()))
     })?;
     let options = ImportOptions {
         kind: definition.kind,

@@ -9,13 +9,16 @@ use ostler_channels::signature::SigningKeys;
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{BindingId, OrgId};
 use ostler_domain::secret::SecretRef;
+use ostler_domain::tool::org_tools::OrgTool;
 use ostler_runtime::channel_binding::binding_config;
 use ostler_runtime::operations::BotHost;
 use ostler_runtime::operations::world::ApplyHost;
 use ostler_store::OrgBinding;
+use ostler_world::plan::Plan;
 
+use super::notes::notes;
 use crate::installation::Installation;
-use crate::{app, random, secrets};
+use crate::{app, random, secrets, tool_check};
 
 /// This machine, for changes of the configuration.
 pub(crate) struct Host {
@@ -61,11 +64,27 @@ impl ApplyHost for Host {
             // It may be served elsewhere.
             Err(OpenError::UnreadableSecret { location, .. }) => {
                 let read = secrets::org_secrets(&self.installation).read(org, &location);
-                secrets::check_reference(&format!("channel {}", binding.binding.name()), read)
-                    .map_err(|error| error.to_string())
+                let checked =
+                    secrets::missing_note(&format!("channel {}", binding.binding.name()), read);
+                checked.map(drop).map_err(|error| error.to_string())
             }
             Err(refused) => Err(refused.to_string()),
         }
+    }
+
+    fn tool_notes(&self, org: OrgId, tool: &OrgTool) -> Vec<String> {
+        tool_check::missing_secrets(&self.installation, org, tool)
+    }
+
+    fn plan_notes(&self, plan: &Plan) -> Vec<String> {
+        notes(&self.installation, plan).unwrap_or_else(|error| vec![format!("{error:#}")])
+    }
+
+    fn channel_note(&self, org: OrgId, binding: &OrgBinding) -> Option<String> {
+        let opened = self.channels.open(&binding_config(org, binding));
+        let Err(OpenError::UnreadableSecret { location, .. }) = opened else { return None };
+        let read = secrets::org_secrets(&self.installation).read(org, &location);
+        secrets::missing_note(&format!("channel {}", binding.binding.name()), read).ok()?
     }
 }
 

@@ -3,34 +3,33 @@
 mod data_rows;
 mod data_view;
 mod host;
+mod notes;
 mod plan_view;
+mod planned;
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
+use ostler_api::problem::{Problem, ProblemCode};
+use ostler_api::resource::{CallWindow, KeptSide, PlanRequest, ResourcePlan, ResourceSource};
 use ostler_domain::gate::setting::decides_about_calls;
-use ostler_runtime::operations::world::{
-    AppliedRows, CheckedPlan, DataPlan, FieldPlaces, LiveWorld,
-};
-use ostler_runtime::operations::{Actor, OperationError};
-use ostler_store::StoreError;
 use ostler_world::file::{ParsedFiles, parse_partly};
-use ostler_world::plan::{Keep, Plan};
+use ostler_world::plan::flatten;
+use ostler_world::rules::Violation;
 use ostler_world::{Kind, Resources};
 
 use super::args::{InstallationArgs, OutputArgs};
-use super::operator::Operator;
-use super::policy::{print_replay, replay_for_plan, replay_json};
-use super::tools::definition::print_problems;
-use crate::screen::DIM;
-use crate::tool_check;
+use super::resource::request;
+use crate::api_client::ApiClient;
+use crate::screen::count;
 use crate::world::{in_file_order, read_files, report};
 
 pub(crate) use host::Host;
 pub(crate) use plan_view::short;
-use plan_view::{plan_json, print_plan};
+pub(crate) use planned::PlannedChange;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -71,7 +70,7 @@ enum KeepArg {
     File,
 }
 
-impl From<KeepArg> for Keep {
+impl From<KeepArg> for KeptSide {
     fn from(keep: KeepArg) -> Self {
         match keep {
             KeepArg::Live => Self::Live,
@@ -82,96 +81,87 @@ impl From<KeepArg> for Keep {
 
 pub(crate) async fn run(args: &ApplyArgs) -> anyhow::Result<()> {
     let files = read_files(&args.paths)?;
-    let operator = Operator::open(&args.installation).await;
-    let parsed = parse_files(&files, operator.as_ref().ok()).await?;
-    let operator = operator?;
-    let keep = args.keep.map(Keep::from);
-    let plan = plan(&operator, &parsed, keep).await?;
-    show_plan(&operator, &plan, args.output.json).await?;
+    let api = ApiClient::open(&args.installation).await;
+    let parsed = parse_files(&files, api.as_ref().ok()).await?;
+    let api = api?;
+    let keep = args.keep.map(KeptSide::from);
+    let planned = plan(&api, &parsed, keep, None).await?;
+    planned.show(args.output.json)?;
+    let refused: usize = planned.plan.data.iter().map(|data| data.refused).sum();
     if args.plan {
+        ensure!(refused == 0, "{} refused; correct the data", row_count(refused));
         return Ok(());
     }
-    if !plan.plan.drift.is_empty() && keep.is_none() {
+    if !planned.plan.drift.is_empty() && keep.is_none() {
         bail!(
             "the live state has changed since the last apply; decide with --keep live or \
              --keep file, or write it into the files with `ostler export`"
         );
     }
-    let refused: usize = plan.data.iter().map(DataPlan::refused).sum();
     if refused > 0 {
-        bail!(
-            "nothing was applied, because {} refused; correct the data",
-            if refused == 1 { "1 row is".to_owned() } else { format!("{refused} rows are") }
-        );
+        bail!("nothing was applied, because {} refused; correct the data", row_count(refused));
     }
-    if plan.is_empty() {
-        return apply(&operator, &plan, args.output.json).await;
+    let kept = if keep == Some(KeptSide::Live) { planned.plan.drift.len() } else { 0 };
+    if planned.is_empty() {
+        print_kept(kept, args.output.json);
+        return planned.apply(args.output.json).await;
     }
     confirm(args.yes, "Apply these changes?")?;
-    match apply(&operator, &plan, args.output.json).await {
+    print_kept(kept, args.output.json);
+    match planned.apply(args.output.json).await {
         Err(error) if changed_meanwhile(&error) => {
-            let now = self::plan(&operator, &parsed, keep).await?;
+            let now = plan(&api, &parsed, keep, None).await?;
             if !args.output.json {
                 anstream::println!("\nThe live state has moved on; this is the plan now:\n");
             }
-            show_plan(&operator, &now, args.output.json).await?;
-            bail!("somebody else changed the configuration; look at the new plan and apply again")
+            now.show(args.output.json)?;
+            Err(error)
         }
         other => other,
     }
 }
 
-/// Shows a plan, with what it would have meant for the tool calls of the last days.
-pub(crate) async fn show_plan(
-    operator: &Operator,
-    plan: &CheckedPlan,
-    json: bool,
-) -> anyhow::Result<()> {
-    let replayed = replay_for_plan(operator, plan).await?;
-    if json {
-        let mut shown = plan_json(&plan.plan);
-        if !plan.data.is_empty() {
-            shown["data"] = data_view::to_json(&plan.data);
-        }
-        if let Some((replay, window)) = &replayed {
-            shown["what_if"] = replay_json(replay, *window);
-        }
-        return super::print_json(&shown);
+/// Says how many live values stay, where the files say something else.
+fn print_kept(kept: usize, quiet: bool) {
+    if kept > 0 && !quiet {
+        anstream::println!("kept {}", count(kept as u64, "live value"));
     }
-    if let Some((replay, window)) = &replayed {
-        print_replay(replay, *window);
-    }
-    print_plan(&plan.plan);
-    data_view::print(&plan.data);
-    anstream::println!("{}", plan_view::summary(&plan.plan, data_view::summary(&plan.data)));
-    Ok(())
+}
+
+fn row_count(rows: usize) -> String {
+    if rows == 1 { "1 row is".to_owned() } else { format!("{rows} rows are") }
 }
 
 /// Plans what files say, where it differs from what lives.
 pub(crate) async fn plan_files(
-    operator: &Operator,
+    api: &ApiClient,
     paths: &[PathBuf],
-) -> anyhow::Result<CheckedPlan> {
+    window: CallWindow,
+) -> anyhow::Result<(Resources, PlannedChange)> {
     let files = read_files(paths)?;
-    let parsed = parse_files(&files, Some(operator)).await?;
-    plan(operator, &parsed, Some(Keep::File)).await
+    let parsed = parse_files(&files, Some(api)).await?;
+    let planned = plan(api, &parsed, Some(KeptSide::File), Some(window)).await?;
+    Ok((parsed.resources, planned))
 }
 
 /// Parses files. The error has every mistake: what breaks a rule of the installation too,
 /// where the rest of the files can be read.
 async fn parse_files(
     files: &[(String, String)],
-    operator: Option<&Operator>,
+    api: Option<&ApiClient>,
 ) -> anyhow::Result<ParsedFiles> {
     let partly = parse_partly(files.iter().map(|(name, text)| (name.as_str(), text.as_str())));
     if partly.problems.is_empty() {
         return Ok(partly.files);
     }
     let mut problems = partly.problems;
-    if let (Some(operator), Some(incomplete)) = (operator, &partly.incomplete) {
-        let live = operator.operations.live_world(Actor::Terminal).await?;
-        let resources = &partly.files.resources;
-        let broken = operator.operations.check_around(&live, resources, incomplete);
+    if let (Some(api), Some(incomplete)) = (api, &partly.incomplete) {
+        let known = partly.files.resources.iter().filter(|(one, _)| !incomplete.contains(*one));
+        let known = known.map(|(address, one)| (address.clone(), one.clone())).collect();
+        let incomplete = incomplete.iter().map(ToString::to_string).collect();
+        let request = PlanRequest { incomplete, ..request(&known, ResourceSource::Files) };
+        let planned = PlannedChange::request(api, request).await?;
+        let broken = violations(&planned.plan)?;
         problems.extend(broken.iter().filter_map(|violation| partly.files.locate(violation)));
     }
     Err(in_file_order(problems))
@@ -179,88 +169,52 @@ async fn parse_files(
 
 /// Plans a change from files; the error points at what breaks a rule.
 async fn plan(
-    operator: &Operator,
+    api: &ApiClient,
     parsed: &ParsedFiles,
-    keep: Option<Keep>,
-) -> anyhow::Result<CheckedPlan> {
-    let live = operator.operations.live_world(Actor::Terminal).await?;
-    let plan = operator.operations.plan(live, &parsed.resources, keep);
-    let mut plan = plan.map_err(|refused| report(parsed, &refused.0))?;
-    plan.places = places(parsed, &plan.plan);
-    let applied = match keep {
-        Some(Keep::File) => AppliedRows::Repeat,
-        Some(Keep::Live) | None => AppliedRows::Skip,
+    keep: Option<KeptSide>,
+    window: Option<CallWindow>,
+) -> anyhow::Result<PlannedChange> {
+    // What is wrong with the resources is said before what is wrong with the data.
+    let (data, unreadable) = match data_rows::read(parsed, api).await {
+        Ok(data) => (data, None),
+        Err(error) => (Vec::new(), Some(error)),
     };
-    let data = data_rows::read(parsed, &plan)?;
-    operator.operations.plan_data(Actor::Terminal, &mut plan, data, applied).await?;
-    Ok(plan)
+    let places = places(parsed);
+    let files = request(&parsed.resources, ResourceSource::Files);
+    let request = PlanRequest { keep, window, data, places, ..files };
+    let planned = PlannedChange::request(api, request).await?;
+    let broken = violations(&planned.plan)?;
+    if !broken.is_empty() {
+        return Err(report(parsed, &broken));
+    }
+    unreadable.map_or(Ok(planned), Err)
 }
 
-/// Returns where the files say what a plan changes about the rules of tool calls, for the
-/// audit log.
-fn places(parsed: &ParsedFiles, plan: &Plan) -> FieldPlaces {
-    let mut places = FieldPlaces::new();
-    for change in &plan.changes {
-        let decides = |path: &&String| match change.address.kind {
-            Kind::Platform | Kind::Org | Kind::Agent => decides_about_calls(path),
-            _ => false,
-        };
-        for path in change.fields.iter().map(|field| &field.path).filter(decides) {
-            if let Some(place) = parsed.place_of(&change.address, path) {
-                places.insert((change.address.clone(), path.clone()), place);
+/// Returns the rules that a plan breaks.
+fn violations(plan: &ResourcePlan) -> anyhow::Result<Vec<Violation>> {
+    let each = plan.violations.iter().map(|one| {
+        let (path, message) = (one.path.clone(), one.message.clone());
+        Ok(Violation { address: one.resource.parse()?, path, message })
+    });
+    each.collect()
+}
+
+/// Returns where the files say what decides about tool calls, for the audit log.
+fn places(parsed: &ParsedFiles) -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut places: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for (address, resource) in &parsed.resources {
+        if !matches!(address.kind, Kind::Platform | Kind::Org | Kind::Agent) {
+            continue;
+        }
+        for path in flatten(resource.value()).into_keys() {
+            if let Some(place) =
+                parsed.place_of(address, &path).filter(|_| decides_about_calls(&path))
+            {
+                places.entry(address.to_string()).or_default().insert(path, place);
             }
         }
     }
     places
-}
-
-/// Plans a change of a few resources that a command makes; the rest stays as it is.
-pub(crate) fn plan_resources(
-    operator: &Operator,
-    live: LiveWorld,
-    changed: &Resources,
-) -> anyhow::Result<CheckedPlan> {
-    operator.operations.plan_change(live, changed).map_err(|refused| {
-        let lines = refused.0.iter().map(|violation| {
-            let path = if violation.path.is_empty() { "" } else { ": " };
-            format!("{}{path}{}: {}", violation.address, violation.path, violation.message)
-        });
-        anyhow::anyhow!(lines.collect::<Vec<_>>().join("\n"))
-    })
-}
-
-/// Applies a plan and reports each org.
-pub(crate) async fn apply(
-    operator: &Operator,
-    plan: &CheckedPlan,
-    quiet: bool,
-) -> anyhow::Result<()> {
-    let host = Host::new(&operator.installation)?;
-    let total = plan.org_count();
-    let mut done = 0;
-    let report = |org: &str| {
-        done += 1;
-        if !quiet && total > 1 {
-            anstream::eprintln!("{DIM}{done} of {total}: {org}{DIM:#}");
-        }
-    };
-    operator.operations.apply(Actor::Terminal, plan, &host, report).await?;
-    if !quiet && !plan.is_empty() {
-        anstream::println!("applied");
-    }
-    note_tool_problems(operator, plan).await
-}
-
-/// Says what keeps the tools of the changed orgs from working on this machine.
-async fn note_tool_problems(operator: &Operator, plan: &CheckedPlan) -> anyhow::Result<()> {
-    for slug in plan.plan.orgs().into_iter().filter(|slug| !slug.is_empty()) {
-        let org = super::find_org(&operator.store, slug).await?;
-        for stored in operator.store.org(org.id).org_tools().await? {
-            let problems = tool_check::problems(&operator.installation, org.id, &stored.tool);
-            print_problems(&problems);
-        }
-    }
-    Ok(())
 }
 
 /// Asks a person; fails without a terminal unless `yes` was given.
@@ -281,6 +235,5 @@ pub(crate) fn confirm(yes: bool, question: &str) -> anyhow::Result<()> {
 }
 
 fn changed_meanwhile(error: &anyhow::Error) -> bool {
-    let cause = error.downcast_ref::<OperationError>();
-    matches!(cause, Some(OperationError::Store(StoreError::ConfigChanged)))
+    error.downcast_ref::<Problem>().is_some_and(|problem| problem.code == ProblemCode::Changed)
 }

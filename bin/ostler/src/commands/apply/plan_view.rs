@@ -1,7 +1,7 @@
 //! A plan for people and programs.
 
-use ostler_world::plan::{Action, Change, Plan};
-use serde_json::{Value, json};
+use ostler_api::resource::{ResourceAction, ResourceChange, ResourcePlan};
+use serde_json::Value;
 
 use crate::screen::{BAD, DIM, GOOD, HEADER, WARNING};
 
@@ -9,14 +9,14 @@ use crate::screen::{BAD, DIM, GOOD, HEADER, WARNING};
 const MAX_VALUE: usize = 60;
 
 /// Prints what a plan changes.
-pub(crate) fn print_plan(plan: &Plan) {
+pub(crate) fn print_plan(plan: &ResourcePlan) {
     for change in &plan.changes {
         print_change(change);
     }
     if !plan.drift.is_empty() {
         anstream::println!("{WARNING}changed live since the last apply{WARNING:#}");
         for drift in &plan.drift {
-            anstream::println!("  {HEADER}{}{HEADER:#} {}", drift.address, drift.path);
+            anstream::println!("  {HEADER}{}{HEADER:#} {}", drift.resource, drift.path);
             let (applied, live, file) =
                 (short(&drift.applied), short(&drift.live), short(&drift.file));
             anstream::println!("    applied {applied}  live {live}  file {file}");
@@ -25,17 +25,17 @@ pub(crate) fn print_plan(plan: &Plan) {
     }
 }
 
-fn print_change(change: &Change) {
+fn print_change(change: &ResourceChange) {
     let (sign, style) = match change.action {
-        Action::Create => ("+", GOOD),
-        Action::Change => ("~", WARNING),
-        Action::Remove => ("-", BAD),
+        ResourceAction::Create => ("+", GOOD),
+        ResourceAction::Change => ("~", WARNING),
+        ResourceAction::Remove => ("-", BAD),
     };
-    anstream::println!("{style}{sign}{style:#} {HEADER}{}{HEADER:#}", change.address);
+    anstream::println!("{style}{sign}{style:#} {HEADER}{}{HEADER:#}", change.resource);
     for field in &change.fields {
         let (path, new) = (&field.path, short(&field.new));
         match (change.action, &field.old) {
-            (Action::Create, _) => anstream::println!("    {DIM}{path}{DIM:#} {new}"),
+            (ResourceAction::Create, _) => anstream::println!("    {DIM}{path}{DIM:#} {new}"),
             (_, old) => anstream::println!("    {DIM}{path}{DIM:#} {} → {new}", short(old)),
         }
     }
@@ -43,12 +43,12 @@ fn print_change(change: &Change) {
 }
 
 /// Says in a line how much changes, with the counts of business data.
-pub(super) fn summary(plan: &Plan, data: Vec<String>) -> String {
+pub(super) fn summary(plan: &ResourcePlan, data: Vec<String>) -> String {
     let count = |action| plan.changes.iter().filter(|change| change.action == action).count();
     let parts: Vec<String> = [
-        (count(Action::Create), "to create"),
-        (count(Action::Change), "to change"),
-        (count(Action::Remove), "to archive or remove"),
+        (count(ResourceAction::Create), "to create"),
+        (count(ResourceAction::Change), "to change"),
+        (count(ResourceAction::Remove), "to archive or remove"),
         (plan.drift.len(), "changed live"),
     ]
     .into_iter()
@@ -70,34 +70,4 @@ pub(crate) fn short(value: &Value) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
-}
-
-/// Returns a plan as JSON.
-pub(crate) fn plan_json(plan: &Plan) -> Value {
-    let action = |action| match action {
-        Action::Create => "create",
-        Action::Change => "change",
-        Action::Remove => "remove",
-    };
-    let changes = plan.changes.iter().map(|change| {
-        let fields = change
-            .fields
-            .iter()
-            .map(|field| json!({"path": field.path, "old": field.old, "new": field.new}));
-        json!({
-            "resource": change.address,
-            "action": action(change.action),
-            "fields": fields.collect::<Vec<_>>(),
-        })
-    });
-    let drift = plan.drift.iter().map(|drift| {
-        json!({
-            "resource": drift.address,
-            "path": drift.path,
-            "applied": drift.applied,
-            "live": drift.live,
-            "file": drift.file,
-        })
-    });
-    json!({"changes": changes.collect::<Vec<_>>(), "drift": drift.collect::<Vec<_>>()})
 }

@@ -1,11 +1,12 @@
 //! `ostler bus dead-letters`.
 
 use clap::Args;
+use ostler_api::page::Page;
+use ostler_api::queue_agent::BusDeadLetter;
 use ostler_bus::QueueName;
-use ostler_bus::{DeadLetter, DeadLetterFilter};
 
-use crate::agent_client::AgentClient;
 use crate::commands::args::BusArgs;
+use crate::queue_api::with_queues;
 use crate::screen::{Cell, HEADER, print_rows};
 
 #[derive(Debug, Args)]
@@ -21,11 +22,14 @@ pub(crate) struct BusDeadLettersArgs {
 }
 
 pub(super) async fn run(args: &BusDeadLettersArgs) -> anyhow::Result<()> {
-    let client = AgentClient::open(&args.bus).await?;
-    let selection = args.queue.clone().map_or(DeadLetterFilter::All, DeadLetterFilter::Queue);
-    let dead_letters = client.runtime.bus().dead_letters(selection, args.limit).await;
-    client.close().await?;
-    let dead_letters = dead_letters?;
+    let limit = args.limit.to_string();
+    let mut query = vec![("limit", limit.as_str())];
+    query.extend(args.queue.as_ref().map(|queue| ("queue", queue.as_str())));
+    let page: Page<BusDeadLetter> = with_queues(&args.bus, async |queues| {
+        queues.org.query(&["bus-dead-letters"], &query).await
+    })
+    .await?;
+    let dead_letters = page.items;
     if args.bus.output.json {
         return crate::commands::print_json(&dead_letters);
     }
@@ -40,7 +44,7 @@ pub(super) async fn run(args: &BusDeadLettersArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn row(dead_letter: &DeadLetter) -> [Cell; 5] {
+fn row(dead_letter: &BusDeadLetter) -> [Cell; 5] {
     let cause = &dead_letter.cause;
     [
         Cell::id(&dead_letter.id),

@@ -1,16 +1,16 @@
 //! `ostler bus replay`.
 
 use clap::Args;
-use ostler_bus::DeadLetterFilter;
+use ostler_api::page::Page;
+use ostler_api::queue_agent::{BusDeadLetter, ReplayBusRequest, ReplayedLetters};
 use ostler_bus::QueueName;
 use ostler_domain::id::EnvelopeId;
-use serde_json::json;
 
-use crate::agent_client::AgentClient;
 use crate::commands::args::{BusArgs, match_id};
+use crate::queue_api::{QueueApi, with_queues};
 
 /// The most dead letters that are searched for a message.
-const SEARCH_LIMIT: usize = 1000;
+const SEARCH_LIMIT: &str = "200";
 
 #[derive(Debug, Args)]
 pub(crate) struct BusReplayArgs {
@@ -28,14 +28,11 @@ pub(crate) struct BusReplayArgs {
 }
 
 pub(super) async fn run(args: &BusReplayArgs) -> anyhow::Result<()> {
-    let client = AgentClient::open(&args.bus).await?;
-    let replayed = replay(&client, args).await;
-    client.close().await?;
-    let replayed = replayed?;
+    let replayed = with_queues(&args.bus, async |queues| replay(queues, args).await).await?;
     if args.bus.output.json {
-        return crate::commands::print_json(&json!({ "replayed": replayed }));
+        return crate::commands::print_json(&replayed);
     }
-    match replayed {
+    match replayed.replayed {
         0 => anstream::println!("no matching dead letters"),
         1 => anstream::println!("1 dead letter is back in its queue"),
         count => anstream::println!("{count} dead letters are back in their queues"),
@@ -43,18 +40,18 @@ pub(super) async fn run(args: &BusReplayArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Puts the dead letters that the arguments select back and returns how many there were.
-async fn replay(client: &AgentClient, args: &BusReplayArgs) -> anyhow::Result<usize> {
-    let bus = client.runtime.bus();
-    let of_queue = args.queue.clone().map_or(DeadLetterFilter::All, DeadLetterFilter::Queue);
-    let selection = match (&args.queue, &args.message) {
-        (Some(queue), Some(message)) => {
-            let dead_letters = bus.dead_letters(of_queue, SEARCH_LIMIT).await?;
-            let known: Vec<EnvelopeId> = dead_letters.iter().map(|letter| letter.id).collect();
-            let Some(id) = match_id(message, &known)? else { return Ok(0) };
-            DeadLetterFilter::One { queue: queue.clone(), id }
+/// Puts the dead letters that the arguments select back.
+async fn replay(queues: &QueueApi, args: &BusReplayArgs) -> anyhow::Result<ReplayedLetters> {
+    let mut request =
+        ReplayBusRequest { queue: args.queue.as_ref().map(ToString::to_string), message: None };
+    if let (Some(queue), Some(message)) = (&args.queue, &args.message) {
+        let query = [("limit", SEARCH_LIMIT), ("queue", queue.as_str())];
+        let found: Page<BusDeadLetter> = queues.org.query(&["bus-dead-letters"], &query).await?;
+        let known: Vec<EnvelopeId> = found.items.iter().map(|letter| letter.id).collect();
+        request.message = match_id(message, &known)?;
+        if request.message.is_none() {
+            return Ok(ReplayedLetters { replayed: 0 });
         }
-        _ => of_queue,
-    };
-    Ok(bus.replay_dead_letters(selection).await?)
+    }
+    queues.org.post(&["bus-dead-letters", "replay"], &request).await
 }

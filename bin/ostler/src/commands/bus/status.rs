@@ -1,13 +1,11 @@
 //! `ostler bus status`.
 
 use clap::Args;
-use ostler_bus::DeadLetterFilter;
+use ostler_api::queue_agent::{BusStatus, QueueService};
 use ostler_domain::queue_agent::name::AgentName;
-use ostler_runtime::agents::{QueueService, QueueStatus, RuntimeStatus};
-use serde::Serialize;
 
-use crate::agent_client::{AgentClient, with_client};
 use crate::commands::args::BusArgs;
+use crate::queue_api::with_queues;
 use crate::screen::{
     BAD, Cell, DIM, GOOD, HEADER, WARNING, print_fields, print_paragraph, print_rows,
 };
@@ -18,26 +16,9 @@ pub(crate) struct BusStatusArgs {
     bus: BusArgs,
 }
 
-/// The most agents whose queues are inspected.
-const AGENT_LIMIT: usize = 100;
-/// The most dead letters that are counted.
-const DEAD_LETTER_LIMIT: usize = 1000;
-
-#[derive(Serialize)]
-struct BusReport {
-    #[serde(flatten)]
-    status: RuntimeStatus,
-    /// Whether the bus ends with this command.
-    in_process: bool,
-    /// Agents that are not available.
-    away: Vec<AgentName>,
-    queues: Vec<QueueStatus>,
-    /// At most `DEAD_LETTER_LIMIT`.
-    dead_letters: usize,
-}
-
 pub(super) async fn run(args: &BusStatusArgs) -> anyhow::Result<()> {
-    let report = with_client(&args.bus, inspect).await?;
+    let report: BusStatus =
+        with_queues(&args.bus, async |queues| queues.org.get(&["bus"]).await).await?;
     if args.bus.output.json {
         return crate::commands::print_json(&report);
     }
@@ -45,17 +26,7 @@ pub(super) async fn run(args: &BusStatusArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn inspect(client: &AgentClient) -> anyhow::Result<BusReport> {
-    let runtime = &client.runtime;
-    let dead = runtime.bus().dead_letters(DeadLetterFilter::All, DEAD_LETTER_LIMIT).await?;
-    let in_process = client.is_in_process();
-    let queues = if in_process { Vec::new() } else { runtime.queues(AGENT_LIMIT).await? };
-    let away = runtime.away(AGENT_LIMIT).await?;
-    let status = runtime.status().await?;
-    Ok(BusReport { status, in_process, away, queues, dead_letters: dead.len() })
-}
-
-fn print(report: &BusReport) {
+fn print(report: &BusStatus) {
     let dead = report.dead_letters.to_string();
     let stuck = report.queues.iter().any(|queue| queue.service == QueueService::Stuck);
     let unserved = report.queues.iter().any(|queue| queue.service == QueueService::Unserved);
@@ -76,7 +47,7 @@ fn print(report: &BusReport) {
         print_paragraph(note, DIM);
     }
     let mut rows = vec![["capability", "available", "away"].map(|text| Cell::styled(text, HEADER))];
-    rows.extend(report.status.coverage.iter().map(|coverage| {
+    rows.extend(report.coverage.iter().map(|coverage| {
         [
             String::from(coverage.capability.clone()).into(),
             coverage.available.to_string().into(),

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use ostler_api::data::{DataRow, ImportReport, ImportRequest, RefusedRow};
 use ostler_domain::business_data::DataKind;
-use ostler_runtime::operations::{ImportRow, RowOutcome};
 use ostler_tools::import::{FileFormat, ImportOptions, ParsedFile, ParsedRow};
 
 use super::media_files::MediaFiles;
 use super::report;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::screen::thousands;
 
 /// The most bytes of a file.
@@ -44,44 +44,41 @@ pub(crate) struct DataImportArgs {
 }
 
 pub(super) async fn run(args: &DataImportArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
+    let org = open_org(&args.target).await?;
     let name = args.file.display();
     let text = read_file(&args.file)?;
     let options = ImportOptions {
         kind: args.kind,
         key_field: args.key.clone(),
-        time_zone: org.time_zone.clone(),
+        time_zone: org.org.time_zone.clone(),
     };
     let format = file_format(&args.file, &text);
     let parsed = ostler_tools::import::read(&text, format, &options)
         .with_context(|| format!("{name} cannot be imported"))?;
     let progress = Progress::new(parsed.rows.len());
     progress.show("checked; comparing them with what is stored");
-    let operations = operator.org(&org);
     let (rows, refused, unused) = convert(parsed, &args.file);
-    let mut plan = operations.plan_import(args.kind, rows, args.key.as_deref()).await?;
-    for (number, column, reason) in refused {
-        plan.refuse(number, column, reason);
-    }
-    let refused = plan.count(|outcome| matches!(outcome, RowOutcome::Refused { .. }));
-    let is_refused = refused > 0 && !args.skip_refused && !args.dry_run;
-    let applies = !args.dry_run && !is_refused;
-    if applies {
-        progress.show("compared; storing the changes");
-        let file = args.file.file_name().map(|name| name.to_string_lossy().into_owned());
-        operations.apply_import(args.kind, &mut plan, &file.unwrap_or_default()).await?;
-    }
-    let report = report::Report { kind: args.kind, plan: &plan, unused: &unused, applied: applies };
+    let source = args.file.file_name().map(|name| name.to_string_lossy().into_owned());
+    let request = ImportRequest {
+        source: source.unwrap_or_default(),
+        key_field: args.key.clone(),
+        rows,
+        refused,
+        dry_run: args.dry_run,
+        skip_refused: args.skip_refused,
+    };
+    let import: ImportReport = org.post(&["data", args.kind.name(), "import"], &request).await?;
+    let report = report::Report { import: &import, unused: &unused };
     if args.target.output.json {
         report.print_json()?;
     } else {
         report.print(args.dry_run);
     }
-    if is_refused {
+    if !import.applied && !args.dry_run {
         bail!(
             "nothing was imported, because {} refused; correct the file, or add --skip-refused to \
              import the others",
-            count_text(refused)
+            count_text(import.refused)
         );
     }
     Ok(())
@@ -119,24 +116,27 @@ pub(crate) fn file_format(path: &Path, text: &str) -> FileFormat {
     }
 }
 
-pub(crate) type Refusals = Vec<(u64, String, String)>;
-
 /// Reads the files of media items, and returns the rows, the refused ones and the columns
 /// that mean nothing.
-pub(crate) fn convert(parsed: ParsedFile, path: &Path) -> (Vec<ImportRow>, Refusals, Vec<String>) {
-    let mut refused: Refusals =
-        parsed.refused.into_iter().map(|row| (row.number, row.column, row.reason)).collect();
+pub(crate) fn convert(
+    parsed: ParsedFile,
+    path: &Path,
+) -> (Vec<DataRow>, Vec<RefusedRow>, Vec<String>) {
+    let refused = parsed.refused.into_iter();
+    let mut refused: Vec<RefusedRow> = refused
+        .map(|row| RefusedRow { row: row.number, column: row.column, reason: row.reason })
+        .collect();
     let files = MediaFiles::beside(path);
     let mut rows = Vec::with_capacity(parsed.rows.len());
     for ParsedRow { number, key, mut fields, file } in parsed.rows {
         let file = match file.map(|file| files.read(&file, &mut fields)).transpose() {
             Ok(file) => file,
             Err(reason) => {
-                refused.push((number, "file".to_owned(), reason));
+                refused.push(RefusedRow { row: number, column: "file".to_owned(), reason });
                 continue;
             }
         };
-        rows.push(ImportRow { number, key, fields, file });
+        rows.push(DataRow { row: number, key, fields, file });
     }
     (rows, refused, parsed.unused_columns.into_iter().collect())
 }

@@ -1,12 +1,12 @@
 //! `ostler data ls`.
 
 use clap::Args;
+use ostler_api::data::DataItem;
 use ostler_domain::business_data::DataKind;
-use ostler_runtime::operations::StoredItem;
 use serde_json::{Value, json};
 
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
 use crate::screen::{Cell, DIM, HEADER, print_rows};
@@ -24,15 +24,16 @@ pub(crate) struct DataLsArgs {
 }
 
 pub(super) async fn run(args: &DataLsArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let items = operator.org(&org).data_items(args.kind, None, args.limit).await?;
+    let org = open_org(&args.target).await?;
+    let items: Vec<DataItem> =
+        org.list(&["data", args.kind.name()], &[], args.limit as usize).await?;
     if args.target.output.json {
         let all: Vec<Value> = items.iter().map(item_json).collect();
         return crate::commands::print_json(&all);
     }
     if items.is_empty() {
         let kind = args.kind;
-        anstream::println!("{} has no {kind}; import some with `ostler data import`", org.name);
+        anstream::println!("{} has no {kind}; import some with `ostler data import`", org.org.name);
         return Ok(());
     }
     let header = ["key", "name", "details", "changed"].map(|text| Cell::styled(text, HEADER));
@@ -67,7 +68,7 @@ fn details(kind: DataKind, data: &Value) -> String {
     }
 }
 
-pub(super) fn item_json(item: &StoredItem) -> Value {
+pub(super) fn item_json(item: &DataItem) -> Value {
     json!({"id": item.id, "key": item.key, "name": item.name, "version": item.version,
         "updated_at": rfc3339(item.updated_at), "data": item.data})
 }

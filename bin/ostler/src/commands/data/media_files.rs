@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ostler_api::data::DataFile;
 use ostler_domain::message::{MAX_BLOB_BYTES, MediaType};
-use ostler_runtime::operations::ImportFile;
 use serde_json::{Map, Value};
 
 /// The files beside an imported file.
@@ -23,7 +25,7 @@ impl MediaFiles {
         &self,
         file: &str,
         fields: &mut Map<String, Value>,
-    ) -> Result<ImportFile, String> {
+    ) -> Result<DataFile, String> {
         let path = self.folder.join(file);
         let size = std::fs::metadata(&path).map_err(|error| format!("{file}: {error}"))?.len();
         if size > MAX_BLOB_BYTES as u64 {
@@ -36,6 +38,7 @@ impl MediaFiles {
             media_type.parse().map_err(|_| format!("`{media_type}` is not a media type"))?;
         fields.insert("media_type".into(), media_type.to_string().into());
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        Ok(ImportFile { media_type, name: name.unwrap_or_default(), bytes })
+        let content = STANDARD.encode(bytes);
+        Ok(DataFile { media_type, name: name.unwrap_or_default(), content })
     }
 }

@@ -1,13 +1,15 @@
 //! `ostler data show`.
 
 use clap::Args;
+use ostler_api::data::DataItem;
+use ostler_api::refund::Refund;
 use ostler_domain::business_data::DataKind;
 use serde_json::Value;
 
 use super::ls::item_json;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
-use crate::commands::refund::refund_json;
+use crate::commands::refund::{amount, wire_refund_json};
 use crate::screen::{Cell, HEADER, print_fields};
 
 #[derive(Debug, Args)]
@@ -23,17 +25,17 @@ pub(crate) struct DataShowArgs {
 }
 
 pub(super) async fn run(args: &DataShowArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let operations = operator.org(&org);
-    let item = operations.data_item(args.kind, &args.key).await?;
-    let refunds = match item.record {
-        Some(order) if args.kind == DataKind::Orders => operations.order_refunds(order).await?,
+    let org = open_org(&args.target).await?;
+    let item: DataItem = org.get(&["data", args.kind.name(), &args.key]).await?;
+    let mut refunds: Vec<Refund> = match args.kind {
+        DataKind::Orders => org.list(&["refunds"], &[], usize::MAX).await?,
         _ => Vec::new(),
     };
+    refunds.retain(|refund| refund.order.to_string() == item.id);
     if args.target.output.json {
         let mut value = item_json(&item);
         if args.kind == DataKind::Orders {
-            value["refunds"] = refunds.iter().map(refund_json).collect();
+            value["refunds"] = refunds.iter().map(wire_refund_json).collect();
         }
         return crate::commands::print_json(&value);
     }
@@ -50,8 +52,7 @@ pub(super) async fn run(args: &DataShowArgs) -> anyhow::Result<()> {
         })
         .collect();
     rows.extend(refunds.iter().map(|one| {
-        let refund = &one.refund;
-        let text = format!("{}, {}: {}", refund.amount, refund.status.description(), refund.reason);
+        let text = format!("{}, {}: {}", amount(one), one.status, one.reason);
         ["  refund".into(), text.into()]
     }));
     print_fields(&rows);

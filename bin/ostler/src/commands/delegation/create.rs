@@ -1,18 +1,15 @@
 //! `ostler delegation create`.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::Args;
+use ostler_api::queue_agent::{CreatedDelegation, NewDelegationRequest};
 use ostler_bus::now;
-use ostler_domain::queue_agent::delegation::Delegation;
 use ostler_domain::queue_agent::name::AgentName;
-use ostler_runtime::operations::NewDelegation;
-use serde_json::json;
 
 use super::ls::print_delegations;
-use crate::agent_client::{AgentClient, with_client};
 use crate::commands::args::{BusArgs, parse_duration};
+use crate::queue_api::{QueueApi, with_queues};
 use crate::screen::DIM;
 
 #[derive(Debug, Args)]
@@ -37,36 +34,31 @@ pub(crate) struct DelegationCreateArgs {
 }
 
 pub(super) async fn run(args: &DelegationCreateArgs) -> anyhow::Result<()> {
-    let (work, sent) = with_client(&args.bus, async |client| create(client, args).await).await?;
+    args.after.iter().try_for_each(|name| super::check_name(name))?;
+    let created = with_queues(&args.bus, async |queues| create(queues, args).await).await?;
     if args.bus.output.json {
-        return crate::commands::print_json(&json!({ "work": work, "sent": sent }));
+        return crate::commands::print_json(&created);
     }
-    print_delegations(std::slice::from_ref(&work));
-    if !sent {
-        anstream::println!("{DIM}sent to {} once nothing blocks it{DIM:#}", work.assignee);
+    print_delegations(std::slice::from_ref(&created.work));
+    if !created.sent {
+        anstream::println!("{DIM}sent to {} once nothing blocks it{DIM:#}", created.work.assignee);
     }
     Ok(())
 }
 
 async fn create(
-    client: &AgentClient,
+    queues: &QueueApi,
     args: &DelegationCreateArgs,
-) -> anyhow::Result<(Delegation, bool)> {
-    let mut blocked_by = BTreeSet::new();
-    for name in &args.after {
-        blocked_by.insert(super::find(client, name).await?.id);
-    }
-    let new = NewDelegation {
+) -> anyhow::Result<CreatedDelegation> {
+    let request = NewDelegationRequest {
         by: args.by.clone(),
         to: args.to.clone(),
         description: args.description.clone(),
         due: args.within.map(|time| now() + time),
-        blocked_by,
+        after: args.after.clone(),
     };
-    if let Some(unavailable) = client.start([&args.to]).await?.pop() {
-        return Err(unavailable.error.into());
-    }
-    let delegated = client.operations().delegate(&client.runtime, new).await?;
-    client.wait_until_handled([&args.to]).await?;
-    Ok(delegated)
+    queues.start([&args.to]).await?;
+    let created = queues.org.post(&["delegations"], &request).await?;
+    queues.wait_until_handled([&args.to]).await?;
+    Ok(created)
 }

@@ -1,14 +1,15 @@
 //! `ostler delegation ls`.
 
 use clap::Args;
+use ostler_api::page::Page;
 use ostler_bus::now;
 use ostler_domain::queue_agent::delegation::{Delegation, DelegationStatus};
 use ostler_domain::queue_agent::name::AgentName;
-use ostler_runtime::agents::{DelegatedWork, MAX_PAGE_SIZE, Page};
+use ostler_runtime::agents::MAX_PAGE_SIZE;
 
-use crate::agent_client::AgentClient;
 use crate::commands::args::BusArgs;
 use crate::commands::session::view::format_time;
+use crate::queue_api::with_queues;
 use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, print_rows};
 
 #[derive(Debug, Args)]
@@ -30,9 +31,12 @@ pub(crate) struct DelegationLsArgs {
 }
 
 pub(super) async fn run(args: &DelegationLsArgs) -> anyhow::Result<()> {
-    let client = AgentClient::open(&args.bus).await?;
-    let delegations = client.runtime.delegations().list(filter(args), Page::default()).await?;
-    client.close().await?;
+    let query = query(args);
+    let page: Page<Delegation> = with_queues(&args.bus, async |queues| {
+        queues.org.query(&["delegations"], query.as_slice()).await
+    })
+    .await?;
+    let delegations = page.items;
     if args.bus.output.json {
         return crate::commands::print_json(&delegations);
     }
@@ -49,17 +53,14 @@ pub(super) async fn run(args: &DelegationLsArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn filter(args: &DelegationLsArgs) -> DelegatedWork {
-    if let Some(agent) = &args.agent {
-        DelegatedWork::Of(agent.clone())
-    } else if args.overdue {
-        DelegatedWork::OverdueAt(now())
-    } else if args.blocked {
-        DelegatedWork::Blocked
-    } else if args.ready {
-        DelegatedWork::Ready
-    } else {
-        DelegatedWork::All
+/// Returns the query that selects what is listed.
+fn query(args: &DelegationLsArgs) -> Option<(&'static str, &str)> {
+    match &args.agent {
+        Some(agent) => Some(("agent", agent.as_str())),
+        None if args.overdue => Some(("state", "overdue")),
+        None if args.blocked => Some(("state", "blocked")),
+        None if args.ready => Some(("state", "ready")),
+        None => None,
     }
 }
 

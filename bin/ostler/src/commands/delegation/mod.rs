@@ -5,15 +5,9 @@ pub(super) mod ls;
 mod show;
 mod update;
 
-use anyhow::bail;
 use clap::Subcommand;
 use ostler_domain::id::DelegationId;
-use ostler_domain::queue_agent::delegation::{Delegation, DelegationRefused};
 use ostler_domain::reference::ReferenceCode;
-use ostler_runtime::agents::{DelegatedWork, Page};
-
-use crate::agent_client::AgentClient;
-use crate::refused_command::NotHere;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DelegationCommand {
@@ -55,26 +49,11 @@ pub(crate) async fn run(command: &DelegationCommand) -> anyhow::Result<()> {
     }
 }
 
-/// Finds a delegation by its id or its reference code.
-async fn find(client: &AgentClient, name: &str) -> anyhow::Result<Delegation> {
-    let delegations = client.runtime.delegations();
-    if let Ok(id) = name.parse::<DelegationId>() {
-        let delegation = delegations.get(id).await?;
-        return Ok(delegation.ok_or(DelegationRefused::Unknown(id))?);
-    }
-    let Ok(code) = name.parse::<ReferenceCode>() else {
-        bail!("`{name}` is neither the id (del_…) nor the reference code (OST-…) of a delegation");
-    };
-    let mut page = Page::default();
-    loop {
-        let found = delegations.list(DelegatedWork::All, page.clone()).await?;
-        let Some(last) = found.last().map(|delegation| delegation.id) else {
-            bail!(NotHere(format!("no delegation has the reference code {code}")));
-        };
-        if let Some(delegation) = found.into_iter().find(|delegation| delegation.reference == code)
-        {
-            return Ok(delegation);
-        }
-        page.after = Some(last);
-    }
+/// Fails if a text cannot name a delegation.
+fn check_name(name: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        name.parse::<DelegationId>().is_ok() || name.parse::<ReferenceCode>().is_ok(),
+        "`{name}` is neither the id (del_…) nor the reference code (OST-…) of a delegation"
+    );
+    Ok(())
 }

@@ -1,12 +1,11 @@
 //! `ostler delegation show`.
 
 use clap::Args;
-use ostler_domain::queue_agent::delegation::Delegation;
-use serde::Serialize;
+use ostler_api::queue_agent::DelegationDetail;
 
 use super::ls::{due, print_delegations, status};
-use crate::agent_client::AgentClient;
 use crate::commands::args::BusArgs;
+use crate::queue_api::with_queues;
 use crate::screen::{Cell, HEADER, print_fields};
 
 #[derive(Debug, Args)]
@@ -18,18 +17,11 @@ pub(crate) struct DelegationShowArgs {
     bus: BusArgs,
 }
 
-#[derive(Serialize)]
-struct DelegationDetails {
-    work: Delegation,
-    waits_for: Vec<Delegation>,
-    blocks: Vec<Delegation>,
-}
-
 pub(super) async fn run(args: &DelegationShowArgs) -> anyhow::Result<()> {
-    let client = AgentClient::open(&args.bus).await?;
-    let details = load(&client, &args.delegation).await;
-    client.close().await?;
-    let details = details?;
+    super::check_name(&args.delegation)?;
+    let path = ["delegations", args.delegation.as_str()];
+    let details: DelegationDetail =
+        with_queues(&args.bus, async |queues| queues.org.get(&path).await).await?;
     if args.bus.output.json {
         return crate::commands::print_json(&details);
     }
@@ -37,20 +29,7 @@ pub(super) async fn run(args: &DelegationShowArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn load(client: &AgentClient, name: &str) -> anyhow::Result<DelegationDetails> {
-    let work = super::find(client, name).await?;
-    let delegations = client.runtime.delegations();
-    let (mut waits_for, mut blocks) = (Vec::new(), Vec::new());
-    for id in &work.blocked_by {
-        waits_for.extend(delegations.get(*id).await?);
-    }
-    for id in delegations.blocks(work.id).await? {
-        blocks.extend(delegations.get(id).await?);
-    }
-    Ok(DelegationDetails { work, waits_for, blocks })
-}
-
-fn print(details: &DelegationDetails) {
+fn print(details: &DelegationDetail) {
     let work = &details.work;
     print_fields(&[
         [Cell::styled(work.reference.to_string(), HEADER), status(work)],

@@ -1,14 +1,13 @@
 //! `ostler delegation update`.
 
 use clap::Args;
-use ostler_domain::queue_agent::delegation::Delegation;
+use ostler_api::queue_agent::{ChangedDelegation, DelegationChange, DelegationDetail};
 use ostler_domain::queue_agent::delegation::DelegationStatus;
 use ostler_domain::queue_agent::name::AgentName;
-use serde::Serialize;
 
 use super::ls::print_delegations;
-use crate::agent_client::AgentClient;
 use crate::commands::args::BusArgs;
+use crate::queue_api::{QueueApi, with_queues};
 
 #[derive(Debug, Args)]
 pub(crate) struct DelegationUpdateArgs {
@@ -46,18 +45,9 @@ impl From<StatusArg> for DelegationStatus {
     }
 }
 
-#[derive(Serialize)]
-struct DelegationUpdate {
-    work: Delegation,
-    /// Delegations that became ready by it.
-    ready: Vec<Delegation>,
-}
-
 pub(super) async fn run(args: &DelegationUpdateArgs) -> anyhow::Result<()> {
-    let client = AgentClient::open(&args.bus).await?;
-    let updated = update(&client, args).await;
-    client.close().await?;
-    let updated = updated?;
+    super::check_name(&args.delegation)?;
+    let updated = with_queues(&args.bus, async |queues| update(queues, args).await).await?;
     if args.bus.output.json {
         return crate::commands::print_json(&updated);
     }
@@ -70,29 +60,18 @@ pub(super) async fn run(args: &DelegationUpdateArgs) -> anyhow::Result<()> {
 }
 
 async fn update(
-    client: &AgentClient,
+    queues: &QueueApi,
     args: &DelegationUpdateArgs,
-) -> anyhow::Result<DelegationUpdate> {
-    let work = super::find(client, &args.delegation).await?;
-    let assignees = blocked_assignees(client, &work).await?;
+) -> anyhow::Result<ChangedDelegation> {
+    let path = ["delegations", args.delegation.as_str()];
+    let found: DelegationDetail = queues.org.get(&path).await?;
+    let assignees: Vec<AgentName> =
+        found.blocks.into_iter().map(|blocked| blocked.assignee).collect();
     // Agents that cannot be started here learn about their work when they start.
-    client.start(&assignees).await?;
-    let operations = client.operations();
-    let ready = operations.update_delegation(&client.runtime, work.id, args.status.into()).await?;
-    client.wait_until_handled(&assignees).await?;
-    let work = super::find(client, &work.id.to_string()).await?;
-    Ok(DelegationUpdate { work, ready })
-}
-
-/// Returns the assignees of the work that waits for this.
-async fn blocked_assignees(
-    client: &AgentClient,
-    work: &Delegation,
-) -> anyhow::Result<Vec<AgentName>> {
-    let delegations = client.runtime.delegations();
-    let mut assignees = Vec::new();
-    for id in delegations.blocks(work.id).await? {
-        assignees.extend(delegations.get(id).await?.map(|blocked| blocked.assignee));
-    }
-    Ok(assignees)
+    queues.start_available(&assignees).await?;
+    let change = DelegationChange { status: args.status.into() };
+    let path = ["delegations", args.delegation.as_str(), "status"];
+    let updated = queues.org.post(&path, &change).await?;
+    queues.wait_until_handled(&assignees).await?;
+    Ok(updated)
 }

@@ -5,37 +5,30 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ostler_api::data::{DataFile, DataItem};
 use ostler_domain::business_data::DataKind;
-use ostler_domain::id::BlobId;
-use ostler_domain::org::Org;
-use ostler_runtime::operations::{OrgOperations, StoredItem};
 use ostler_world::export::set_data;
 use serde_json::{Map, Value, json};
 
-use crate::commands::operator::Operator;
+use crate::api_client::OrgApi;
 
 /// The folder of the data, beside the world files.
 const FOLDER: &str = "data";
-/// Items read at once.
-const PAGE: u32 = 500;
 
 /// Writes the data of an org, and names the files in its world file.
-pub(super) async fn write(
-    operator: &Operator,
-    org: &Org,
-    folder: &Path,
-    world_file: &Path,
-) -> anyhow::Result<()> {
-    let operations = operator.org(org);
+pub(super) async fn write(api: &OrgApi, folder: &Path, world_file: &Path) -> anyhow::Result<()> {
+    let org = &api.org;
     let mut entries = Vec::new();
-    let contacts = all(&operations, DataKind::Contacts).await?;
+    let contacts = all(api, DataKind::Contacts).await?;
     let addresses = addresses(&contacts);
     for kind in DataKind::ALL {
         let items = match kind {
             DataKind::Contacts => contacts.clone(),
-            _ => all(&operations, kind).await?,
+            _ => all(api, kind).await?,
         };
-        let keyed: Vec<&StoredItem> = items.iter().filter(|item| item.key.is_some()).collect();
+        let keyed: Vec<&DataItem> = items.iter().filter(|item| item.key.is_some()).collect();
         let left_out = items.len() - keyed.len();
         if left_out > 0 {
             anstream::eprintln!("{}: {left_out} {kind} without an own key are left out", org.slug);
@@ -48,7 +41,7 @@ pub(super) async fn write(
         for item in keyed {
             let mut row = row(kind, item, &addresses);
             if kind == DataKind::Media {
-                write_media(operator, org, folder, item, &mut row).await?;
+                write_media(api, folder, item, &mut row).await?;
             }
             rows.push(Value::Object(row));
         }
@@ -69,22 +62,13 @@ pub(super) async fn write(
     Ok(())
 }
 
-async fn all(operations: &OrgOperations<'_>, kind: DataKind) -> anyhow::Result<Vec<StoredItem>> {
-    let (mut all, mut after) = (Vec::new(), None);
-    loop {
-        let page: Vec<StoredItem> = operations.data_items(kind, after, PAGE).await?;
-        let is_last = page.len() < PAGE as usize;
-        all.extend(page);
-        if is_last {
-            return Ok(all);
-        }
-        after = all.last().map(|item| item.position);
-    }
+async fn all(api: &OrgApi, kind: DataKind) -> anyhow::Result<Vec<DataItem>> {
+    api.list(&["data", kind.name()], &[], usize::MAX).await
 }
 
 /// Returns the addresses by which orders name contacts, by the contact's id.
-fn addresses(contacts: &[StoredItem]) -> BTreeMap<String, Value> {
-    let address = |item: &StoredItem| {
+fn addresses(contacts: &[DataItem]) -> BTreeMap<String, Value> {
+    let address = |item: &DataItem| {
         let (details, key) = (&item.data["details"], &item.data["crm"]["id"]);
         [&details["email"], &details["phone"], key].into_iter().find(|one| one.is_string()).cloned()
     };
@@ -92,11 +76,7 @@ fn addresses(contacts: &[StoredItem]) -> BTreeMap<String, Value> {
 }
 
 /// Returns a stored item as a row that an import reads.
-fn row(
-    kind: DataKind,
-    item: &StoredItem,
-    addresses: &BTreeMap<String, Value>,
-) -> Map<String, Value> {
+fn row(kind: DataKind, item: &DataItem, addresses: &BTreeMap<String, Value>) -> Map<String, Value> {
     let mut row = item.data.as_object().cloned().unwrap_or_default();
     match kind {
         DataKind::Contacts => {
@@ -132,19 +112,19 @@ fn row(
 
 /// Writes the file of a media item and names it in the row.
 async fn write_media(
-    operator: &Operator,
-    org: &Org,
+    api: &OrgApi,
     folder: &Path,
-    item: &StoredItem,
+    item: &DataItem,
     row: &mut Map<String, Value>,
 ) -> anyhow::Result<()> {
-    let id: Option<BlobId> = item.data["blob"].as_str().and_then(|text| text.parse().ok());
+    let id = item.data["blob"].as_str();
     let id = id.with_context(|| format!("the media item {} has no file", item.id))?;
-    let blob = operator.store.org(org.id).blob(id).await?;
-    let own_name = blob.attachment.name.as_deref().and_then(|name| Path::new(name).file_name());
+    let file: DataFile = api.get(&["data", DataKind::Media.name(), &item.id, "file"]).await?;
+    let own_name = Path::new(&file.name).file_name();
     let own_name = own_name.map_or("file".into(), |name| name.to_string_lossy());
-    let name = format!("{}-media/{id}/{own_name}", org.slug);
-    write_file(&folder.join(FOLDER).join(&name), &blob.bytes)?;
+    let name = format!("{}-media/{id}/{own_name}", api.org.slug);
+    let bytes = STANDARD.decode(&file.content).context("the file is not base64")?;
+    write_file(&folder.join(FOLDER).join(&name), &bytes)?;
     row.remove("blob");
     row.insert("file".to_owned(), name.into());
     Ok(())

@@ -7,18 +7,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use ostler_runtime::operations::Actor;
-use ostler_world::export::{file_of, text, update};
+use ostler_world::export::{file_of, text, update, without_own_secrets};
 use ostler_world::file::parse;
 use ostler_world::{Address, Kind, Resources, schema};
 
 use super::args::InstallationArgs;
-use super::operator::Operator;
+use super::resource::live_resources;
+use crate::api_client::ApiClient;
 use crate::world::toml_files;
-
-/// The beginning of the place of a secret that was made for a channel: a file named by the id
-/// of its binding.
-const OWN_SECRET: &str = "file:bnd_";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -48,12 +44,11 @@ pub(crate) struct ExportArgs {
 }
 
 pub(crate) async fn run(args: &ExportArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let live = operator.operations.live_world(Actor::Terminal).await?;
-    let mut resources = live.resources;
+    let api = ApiClient::open(&args.installation).await?;
+    let mut resources = live_resources(&api).await?;
     without_own_secrets(&mut resources);
     if let Some(org) = &args.org {
-        let slug = super::find_org(&operator.store, org).await?.slug;
+        let slug = api.find_org(org).await?.org.slug;
         resources.retain(|address, _| address.org == slug);
     }
     match &args.folder {
@@ -61,14 +56,14 @@ pub(crate) async fn run(args: &ExportArgs) -> anyhow::Result<()> {
         Some(folder) => write(folder, &resources, &existing_files(folder)?)?,
     }
     if let (true, Some(folder)) = (args.data, &args.folder) {
-        for org in operator.store.orgs().await? {
+        for org in api.orgs().await? {
             let address = Address::of_org(&org.slug);
             if resources.contains_key(&address) {
                 let file = match existing_files(folder)?.remove(&org.slug) {
                     Some(file) => file,
                     None => folder.join(file_of(&resources, &address)),
                 };
-                data::write(&operator, &org, folder, &file).await?;
+                data::write(&api.org(org), folder, &file).await?;
             }
         }
     }
@@ -103,17 +98,6 @@ fn keep_other_orgs(name: &str, text: &str, own: &mut Resources) {
     let exported: BTreeSet<String> = own.keys().map(|address| address.org.clone()).collect();
     let others = parsed.resources.into_iter();
     own.extend(others.filter(|(address, _)| !exported.contains(&address.org)));
-}
-
-/// Leaves out the places of secrets that this installation made for channels: the files are
-/// on this machine only, and another installation makes its own.
-fn without_own_secrets(resources: &mut Resources) {
-    for (address, resource) in resources {
-        let secret = resource.value()["secret"].as_str().unwrap_or_default();
-        if address.kind == Kind::Channel && secret.starts_with(OWN_SECRET) {
-            *resource = resource.with("secret", serde_json::Value::Null);
-        }
-    }
 }
 
 fn write(

@@ -3,15 +3,19 @@
 use std::num::NonZeroU32;
 
 use clap::Args;
+use ostler_api::deep_link::{NewDeepLink, NewDeepLinkRequest};
+use ostler_api::org::{CreatedClient, NewClientRequest};
+use ostler_api::problem::{Problem, ProblemCode};
 use ostler_domain::hierarchy::deep_link::DEFAULT_LINK_DAYS;
 use ostler_domain::org::plan::LicencePlan;
-use ostler_runtime::operations::{Actor, ClientParts, first_resources};
+use ostler_runtime::operations::{ClientParts, first_resources};
 use ostler_world::{Address, Resource, Resources};
 use serde_json::{Value, json};
 
+use crate::api_client::ApiClient;
 use crate::commands::args::{InstallationArgs, OutputArgs};
-use crate::commands::operator::Operator;
 use crate::commands::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
+use crate::screen::print_notes;
 
 #[derive(Debug, Args)]
 pub(crate) struct OrgCreateArgs {
@@ -60,8 +64,8 @@ pub(crate) struct OrgCreateArgs {
 }
 
 pub(super) async fn run(args: &OrgCreateArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let editor = ResourceEditor::open(&operator).await?;
+    let api = ApiClient::open(&args.installation).await?;
+    let editor = ResourceEditor::open(&api).await?;
     let address = Address::of_org(&args.slug);
     if editor.resources().contains_key(&address) {
         anyhow::bail!(
@@ -91,10 +95,15 @@ pub(super) async fn run(args: &OrgCreateArgs) -> anyhow::Result<()> {
         let parts = ClientParts::All { coordinator: args.coordinator };
         resources.extend(first_resources(&args.slug, name, &args.owners, parts)?);
     }
-    let plan = editor.plan(&resources)?;
-    operator.make(&plan, &how).await?;
+    match (editor.plan(&resources, None).await, &args.parent) {
+        // Licences are the platform's; an agency creates clients on the free plan.
+        (Err(error), Some(agency)) if is_forbidden(&error) && args.is_free_client() => {
+            return create_client(&api, agency, args).await;
+        }
+        (planned, _) => planned?.make(&how).await?,
+    }
     if !args.output.json && with_agents && !args.change.is_dry_run() {
-        print_deep_link(&operator, &args.slug).await?;
+        print_deep_link(&api, &args.slug).await?;
     }
     if !args.output.json && with_agents {
         anstream::println!("next     ostler channel ls --org {}", args.slug);
@@ -104,11 +113,45 @@ pub(super) async fn run(args: &OrgCreateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+impl OrgCreateArgs {
+    /// Returns whether this is a client with its first agents, on the free plan, and nothing
+    /// else.
+    fn is_free_client(&self) -> bool {
+        let is_plain = self.plan == LicencePlan::Free && !self.sub_orgs && self.credits == 0;
+        let has_more =
+            self.retention_days.is_some() || !self.fields.is_empty() || self.change.is_dry_run();
+        self.parent.is_some() && !self.no_agents && is_plain && !has_more
+    }
+}
+
+fn is_forbidden(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Problem>().is_some_and(|problem| problem.code == ProblemCode::Forbidden)
+}
+
+/// Creates a client in the name of its agency.
+async fn create_client(api: &ApiClient, agency: &str, args: &OrgCreateArgs) -> anyhow::Result<()> {
+    let request = NewClientRequest {
+        slug: args.slug.clone(),
+        name: args.name.clone().unwrap_or_else(|| args.slug.clone()),
+        time_zone: args.time_zone.clone(),
+        owners: args.owners.clone(),
+        coordinator: args.coordinator,
+    };
+    let created: CreatedClient = api.find_org(agency).await?.post(&["clients"], &request).await?;
+    if args.output.json {
+        return crate::commands::print_json(&created);
+    }
+    anstream::println!("{} is a client of {agency}", created.org.name);
+    print_notes(created.missing.as_slice());
+    Ok(())
+}
+
 /// Creates and prints a deep link to a new client, unless no bot with a known name serves it.
-async fn print_deep_link(operator: &Operator, slug: &str) -> anyhow::Result<()> {
-    let Some(id) = operator.store.org_by_slug(slug).await? else { return Ok(()) };
-    let client = operator.operations.as_actor(Actor::Terminal, id);
-    if let Some(url) = client.create_deep_link(None, DEFAULT_LINK_DAYS).await?.url {
+async fn print_deep_link(api: &ApiClient, slug: &str) -> anyhow::Result<()> {
+    let client = api.find_org(slug).await?;
+    let request = NewDeepLinkRequest { agent: None, days: DEFAULT_LINK_DAYS };
+    let link: NewDeepLink = client.post(&["deep-links"], &request).await?;
+    if let Some(url) = link.url {
         anstream::println!("telegram {url}");
     }
     Ok(())

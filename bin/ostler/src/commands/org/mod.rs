@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 use ostler_world::Address;
 
 use super::args::{InstallationArgs, OutputArgs};
-use super::operator::Operator;
 use super::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
+use crate::api_client::ApiClient;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OrgCommand {
@@ -98,14 +98,14 @@ pub(crate) async fn run(command: &OrgCommand) -> anyhow::Result<()> {
         OrgCommand::Tree(args) => tree::run(args).await,
         OrgCommand::Create(args) => create::run(args).await,
         OrgCommand::Show(args) => {
-            let (operator, address) = open(args).await?;
-            ResourceEditor::open(&operator).await?.show(&address, &args.output)
+            let (api, address) = open(args).await?;
+            ResourceEditor::open(&api).await?.show(&address, &args.output)
         }
         OrgCommand::Set(args) => set(&args.target, &args.fields, &args.change, Ask::Never).await,
         OrgCommand::Edit(args) => {
-            let (operator, address) = open(&args.target).await?;
+            let (api, address) = open(&args.target).await?;
             let how = Change { args: &args.change, output: &args.target.output, ask: Ask::First };
-            ResourceEditor::open(&operator).await?.edit(&address, &how).await
+            ResourceEditor::open(&api).await?.edit(&address, &how).await
         }
         OrgCommand::Archive(args) => {
             let archived = [Assignment::new("archived", true)];
@@ -120,13 +120,13 @@ async fn set(
     change: &ChangeArgs,
     ask: Ask,
 ) -> anyhow::Result<()> {
-    let (operator, address) = open(target).await?;
+    let (api, address) = open(target).await?;
     let how = Change { args: change, output: &target.output, ask };
-    ResourceEditor::open(&operator).await?.set(&address, fields, &how).await
+    ResourceEditor::open(&api).await?.set(&address, fields, &how).await
 }
 
-async fn open(args: &OrgShowArgs) -> anyhow::Result<(Operator, Address)> {
-    let operator = Operator::open(&args.installation).await?;
-    let org = super::find_org(&operator.store, &args.org).await?;
-    Ok((operator, Address::of_org(&org.slug)))
+async fn open(args: &OrgShowArgs) -> anyhow::Result<(ApiClient, Address)> {
+    let api = ApiClient::open(&args.installation).await?;
+    let org = api.find_org(&args.org).await?;
+    Ok((api, Address::of_org(&org.org.slug)))
 }

@@ -8,11 +8,11 @@ use ostler_domain::org::guardrail::{Capability, MATRIX, Right};
 use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::org::plan::Allowance;
 use ostler_domain::org::{Org, OrgPlace};
-use ostler_runtime::operations::Actor;
 use serde::Serialize;
 
+use crate::api_client::ApiClient;
 use crate::commands::args::{InstallationArgs, OutputArgs};
-use crate::commands::operator::Operator;
+use crate::commands::resource::live_resources;
 use crate::screen::{Cell, DIM, HEADER, count, print_rows};
 use crate::world::{World, place_name};
 
@@ -31,9 +31,8 @@ pub(super) async fn run(args: &OrgTreeArgs) -> anyhow::Result<()> {
     let world = match &args.world {
         Some(file) => World::read(file)?,
         None => {
-            let operator = Operator::open(&args.installation).await?;
-            let live = operator.operations.live_world(Actor::Terminal).await?;
-            World::of_resources(&live.resources)?
+            let api = ApiClient::open(&args.installation).await?;
+            World::of_resources(&live_resources(&api).await?)?
         }
     };
     if args.output.json {

@@ -1,14 +1,13 @@
 //! `ostler plan approve` and `ostler plan reject`.
 
-use anyhow::anyhow;
 use clap::Args;
+use ostler_api::page::Page;
+use ostler_api::queue_agent::{RejectPlanRequest, WaitingPlan};
 use ostler_domain::id::EnvelopeId;
-use ostler_domain::queue_agent::plan::PlanAnswer;
-use ostler_runtime::agents::WaitingPlan;
 
-use crate::agent_client::{AgentClient, with_client};
+use crate::api_client::not_here;
 use crate::commands::args::{BusArgs, match_id};
-use crate::refused_command::NotHere;
+use crate::queue_api::{QueueApi, with_queues};
 use crate::screen::HEADER;
 
 #[derive(Debug, Args)]
@@ -30,16 +29,23 @@ pub(crate) struct PlanRejectArgs {
 }
 
 pub(super) async fn approve(args: &PlanApproveArgs) -> anyhow::Result<()> {
-    answer(args, PlanAnswer::Approve, "approved").await
+    answer(args, None).await
 }
 
 pub(super) async fn reject(args: &PlanRejectArgs) -> anyhow::Result<()> {
-    answer(&args.plan, PlanAnswer::Reject { reason: args.reason.clone() }, "rejected").await
+    let request = RejectPlanRequest { reason: args.reason.clone() };
+    answer(&args.plan, Some(request)).await
 }
 
-async fn answer(args: &PlanApproveArgs, answer: PlanAnswer, what: &str) -> anyhow::Result<()> {
-    let plan = with_client(&args.bus, async |client| decide(client, &args.plan, answer).await);
-    let plan = plan.await?;
+/// Approves a plan, or rejects it for a reason.
+async fn answer(
+    args: &PlanApproveArgs,
+    rejection: Option<RejectPlanRequest>,
+) -> anyhow::Result<()> {
+    let what = if rejection.is_some() { "rejected" } else { "approved" };
+    let plan =
+        with_queues(&args.bus, async |queues| decide(queues, &args.plan, rejection.as_ref()).await)
+            .await?;
     if args.bus.output.json {
         return crate::commands::print_json(&plan);
     }
@@ -48,21 +54,22 @@ async fn answer(args: &PlanApproveArgs, answer: PlanAnswer, what: &str) -> anyho
 }
 
 async fn decide(
-    client: &AgentClient,
+    queues: &QueueApi,
     text: &str,
-    answer: PlanAnswer,
+    rejection: Option<&RejectPlanRequest>,
 ) -> anyhow::Result<WaitingPlan> {
-    let operations = client.operations();
-    let waiting = operations.waiting_plans(&client.runtime).await?;
-    let known: Vec<EnvelopeId> = waiting.iter().map(|plan| plan.key.message).collect();
+    let waiting: Page<WaitingPlan> = queues.org.get(&["queue-plans"]).await?;
+    let known: Vec<EnvelopeId> = waiting.items.iter().map(|plan| plan.key.message).collect();
     let id = match_id(text, &known)?.ok_or_else(|| {
-        anyhow!(NotHere(format!("no plan {text} waits for approval; see `ostler plan ls`")))
+        not_here(format!("no plan {text} waits for approval; see `ostler plan ls`"))
     })?;
-    let agent = waiting.iter().find(|plan| plan.key.message == id).map(|plan| &plan.key.agent);
-    if let Some(unavailable) = client.start(agent).await?.pop() {
-        return Err(unavailable.error.into());
-    }
-    let plan = operations.answer_plan(&client.runtime, id, answer).await?;
-    client.wait_until_handled([&plan.key.agent]).await?;
+    let found = waiting.items.iter().find(|plan| plan.key.message == id);
+    queues.start(found.map(|plan| &plan.key.agent)).await?;
+    let id = id.to_string();
+    let plan: WaitingPlan = match rejection {
+        None => queues.org.post(&["queue-plans", &id, "approve"], &()).await?,
+        Some(request) => queues.org.post(&["queue-plans", &id, "reject"], request).await?,
+    };
+    queues.wait_until_handled([&plan.key.agent]).await?;
     Ok(plan)
 }

@@ -1,11 +1,13 @@
 //! `ostler plan ls`.
 
 use clap::Args;
-use ostler_runtime::agents::WaitingPlan;
+use ostler_api::page::Page;
+use ostler_api::queue_agent::WaitingPlan;
+use ostler_bus::Envelope;
 
-use crate::agent_client::with_client;
 use crate::commands::args::BusArgs;
 use crate::commands::reply::format_reply;
+use crate::queue_api::with_queues;
 use crate::screen::{Cell, HEADER, NextCommand, print_next, print_rows};
 
 #[derive(Debug, Args)]
@@ -15,10 +17,9 @@ pub(crate) struct PlanLsArgs {
 }
 
 pub(super) async fn run(args: &PlanLsArgs) -> anyhow::Result<()> {
-    let plans = with_client(&args.bus, async |client| {
-        Ok(client.operations().waiting_plans(&client.runtime).await?)
-    })
-    .await?;
+    let page: Page<WaitingPlan> =
+        with_queues(&args.bus, async |queues| queues.org.get(&["queue-plans"]).await).await?;
+    let plans = page.items;
     if args.bus.output.json {
         return crate::commands::print_json(&plans);
     }
@@ -28,20 +29,23 @@ pub(super) async fn run(args: &PlanLsArgs) -> anyhow::Result<()> {
     };
     let header = ["plan", "agent", "approver", "reference", "request"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(plans.iter().map(row));
+    for plan in &plans {
+        rows.push(row(plan)?);
+    }
     print_rows(&rows);
     let (id, org) = (first.key.message, args.bus.org_option());
     print_next([NextCommand::new(format!("ostler plan approve {id}{org}"), "")]);
     Ok(())
 }
 
-fn row(plan: &WaitingPlan) -> [Cell; 5] {
-    let (text, _) = format_reply(&plan.request);
-    [
+fn row(plan: &WaitingPlan) -> anyhow::Result<[Cell; 5]> {
+    let request: Envelope = serde_json::from_value(plan.request.clone())?;
+    let (text, _) = format_reply(&request);
+    Ok([
         Cell::id(&plan.key.message),
         plan.key.agent.as_str().into(),
         plan.plan.approver.as_str().into(),
         plan.plan.reference.to_string().into(),
-        format!("{}: {text}", plan.request.message.kind).into(),
-    ]
+        format!("{}: {text}", request.message.kind).into(),
+    ])
 }

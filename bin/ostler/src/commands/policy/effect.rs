@@ -2,23 +2,45 @@
 
 use std::collections::BTreeSet;
 
+use ostler_api::page::Page;
+use ostler_api::resource::{ResourceAction, ResourcePlan};
+use ostler_api::tool::CatalogueTool;
 use ostler_domain::channel::Channel;
 use ostler_domain::scope::session::SessionTools;
 use ostler_domain::scope::{AgentTools, OrgTools, ScopeFacts, resolve};
 use ostler_domain::tool::ToolSpec;
-use ostler_world::Resources;
+use ostler_world::{Address, Resources};
 
-use crate::commands::operator::Operator;
+use crate::api_client::ApiClient;
 use crate::screen::{BAD, GOOD};
 use crate::world::{World, WorldAgent};
 
+/// Returns the resources after a plan for which `wanted` was asked.
+pub(super) fn after(
+    before: &Resources,
+    wanted: &Resources,
+    plan: &ResourcePlan,
+) -> anyhow::Result<Resources> {
+    let mut after = before.clone();
+    for change in &plan.changes {
+        let address: Address = change.resource.parse()?;
+        match (change.action, wanted.get(&address)) {
+            (ResourceAction::Remove, _) => drop(after.remove(&address)),
+            (_, Some(resource)) => drop(after.insert(address, resource.clone())),
+            (_, None) => {}
+        }
+    }
+    Ok(after)
+}
+
 /// Prints which agents gain or lose which tools.
-pub(super) fn print(
-    operator: &Operator,
+pub(super) async fn print(
+    api: &ApiClient,
     before: &Resources,
     after: &Resources,
 ) -> anyhow::Result<()> {
-    let tools: Vec<ToolSpec> = operator.tools.built_in.specs().cloned().collect();
+    let tools: Page<CatalogueTool> = api.get(&["tools"], &[]).await?;
+    let tools: Vec<ToolSpec> = tools.items.into_iter().map(|tool| tool.spec).collect();
     let (before, after) = (World::of_resources(before)?, World::of_resources(after)?);
     let mut changed = false;
     for agent in &after.agents {

@@ -7,18 +7,18 @@ mod what_if;
 use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
+use ostler_api::resource::CallWindow;
 use ostler_domain::scope::policy::ToolPolicy;
-use ostler_runtime::operations::world::CheckedPlan;
-use ostler_world::{Address, Kind, Resource};
+use ostler_world::{Address, Kind, Resource, Resources};
 use serde_json::{Value, json};
 
+use super::apply::PlannedChange;
 use super::args::{InstallationArgs, OrgArgs, OutputArgs};
-use super::operator::Operator;
-use super::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
+use super::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor, live_resources};
+use crate::api_client::{ApiClient, open_org};
 use crate::config::keys;
 
 pub(crate) use replay_view::{print_replay, replay_json};
-pub(crate) use what_if::replay_for_plan;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
@@ -107,15 +107,15 @@ pub(crate) async fn run(command: &PolicyCommand) -> anyhow::Result<()> {
 }
 
 async fn show(args: &OrgArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let org = super::find_org(&operator.store, &args.org).await?;
-    let editor = ResourceEditor::open(&operator).await?;
+    let org = open_org(args).await?;
+    let editor = ResourceEditor::open(&org.api).await?;
+    let slug = &org.org.slug;
     let mut policies: Vec<(String, ToolPolicy)> = Vec::new();
     for (address, resource) in editor.resources() {
         let name = match address.kind {
             Kind::Platform => "platform".to_owned(),
-            Kind::Org if address.name == org.slug => format!("org {}", org.slug),
-            Kind::Agent if address.org == org.slug => format!("agent {}", address.name),
+            Kind::Org if address.name == *slug => format!("org {slug}"),
+            Kind::Agent if address.org == *slug => format!("agent {}", address.name),
             _ => continue,
         };
         policies.push((name, serde_json::from_value(resource.value()["tools"].clone())?));
@@ -139,25 +139,30 @@ async fn show(args: &OrgArgs) -> anyhow::Result<()> {
 }
 
 async fn set(args: &PolicySetArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let plan = plan_edit(&operator, &args.edit).await?;
+    let api = ApiClient::open(&args.installation).await?;
+    let (wanted, planned) = plan_edit(&api, &args.edit, None).await?;
     if !args.output.json {
-        effect::print(&operator, &plan.live().resources, &plan.plan.after)?;
+        let before = live_resources(&api).await?;
+        effect::print(&api, &before, &effect::after(&before, &wanted, &planned.plan)?).await?;
     }
     let how = Change { args: &args.change, output: &args.output, ask: Ask::First };
-    operator.make(&plan, &how).await
+    planned.make(&how).await
 }
 
-/// Plans a change of a policy.
-async fn plan_edit(operator: &Operator, edit: &PolicyEdit) -> anyhow::Result<CheckedPlan> {
-    let editor = ResourceEditor::open(operator).await?;
+/// Plans a change of a policy, and returns it with the resource as it is wanted.
+async fn plan_edit(
+    api: &ApiClient,
+    edit: &PolicyEdit,
+    window: Option<CallWindow>,
+) -> anyhow::Result<(Resources, PlannedChange)> {
+    let editor = ResourceEditor::open(api).await?;
     let address = match (edit.platform, &edit.agent) {
         (true, _) => Address::of_platform(),
         (false, agent) => {
-            let org = super::find_org(&operator.store, &edit.org).await?;
+            let org = api.find_org(&edit.org).await?.org.slug;
             match agent {
-                Some(agent) => editor.find(&org.slug, Kind::Agent, agent)?,
-                None => Address::of_org(&org.slug),
+                Some(agent) => editor.find(&org, Kind::Agent, agent)?,
+                None => Address::of_org(&org),
             }
         }
     };
@@ -176,6 +181,7 @@ async fn plan_edit(operator: &Operator, edit: &PolicyEdit) -> anyhow::Result<Che
     let value: Value = serde_json::to_value(&policy)?;
     let mut resource = editor.get(&address)?.value().clone();
     Assignment::new("tools", value).apply(&mut resource);
-    let resource = Resource::parse(address.kind, &resource)?;
-    editor.plan(&[(address, resource)].into())
+    let wanted = [(address.clone(), Resource::parse(address.kind, &resource)?)].into();
+    let planned = editor.plan(&wanted, window).await?;
+    Ok((wanted, planned))
 }

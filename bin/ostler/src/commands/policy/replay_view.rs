@@ -1,15 +1,15 @@
 //! What a change of rules would have meant for recorded calls, for people and programs.
 
+use ostler_api::resource::{CallReplay, VerdictChange};
 use ostler_domain::gate::{DenyReason, GateDecision};
-use ostler_runtime::operations::world::{PolicyReplay, ReplayWindow, VerdictChange};
 use serde_json::{Value, json};
 
 use crate::commands::rfc3339;
 use crate::screen::{BAD, Cell, DIM, GOOD, HEADER, WARNING, format_rows, shorten, thousands};
 
 /// Prints the calls that would have been decided differently.
-pub(crate) fn print_replay(replay: &PolicyReplay, window: ReplayWindow) {
-    anstream::println!("{}", summary(replay, window));
+pub(crate) fn print_replay(replay: &CallReplay) {
+    anstream::println!("{}", summary(replay));
     if !replay.changes.is_empty() {
         anstream::println!();
         print_changes(&replay.changes);
@@ -17,8 +17,8 @@ pub(crate) fn print_replay(replay: &PolicyReplay, window: ReplayWindow) {
     anstream::println!();
 }
 
-fn summary(replay: &PolicyReplay, window: ReplayWindow) -> String {
-    let days = match window.days {
+fn summary(replay: &CallReplay) -> String {
+    let days = match replay.days {
         1 => "last day".to_owned(),
         days => format!("last {days} days"),
     };
@@ -60,25 +60,32 @@ fn print_changes(changes: &[VerdictChange]) {
 }
 
 /// Returns the reason of a decision; for a tool that was removed, with the stage.
-fn reason(decision: &GateDecision) -> String {
-    match decision {
-        GateDecision::Deny(DenyReason::OutOfScope(removal)) => {
+fn reason(decision: &Value) -> String {
+    match read(decision) {
+        Some(GateDecision::Deny(DenyReason::OutOfScope(removal))) => {
             format!("{}, {removal}", removal.stage().name())
         }
-        other => other.to_string(),
+        Some(other) => other.to_string(),
+        None => decision.to_string(),
     }
 }
 
-fn verdict(decision: &GateDecision) -> Cell {
-    match decision {
-        GateDecision::Allow(_) => Cell::styled("runs", GOOD),
-        GateDecision::Ask(_) => Cell::styled("asks", WARNING),
-        GateDecision::Deny(_) => Cell::styled("refused", BAD),
+fn verdict(decision: &Value) -> Cell {
+    match read(decision) {
+        Some(GateDecision::Allow(_)) => Cell::styled("runs", GOOD),
+        Some(GateDecision::Ask(_)) => Cell::styled("asks", WARNING),
+        Some(GateDecision::Deny(_)) => Cell::styled("refused", BAD),
+        None => Cell::from("unknown"),
     }
+}
+
+/// Reads a decision; `None` if a newer server made it for another reason.
+fn read(decision: &Value) -> Option<GateDecision> {
+    serde_json::from_value(decision.clone()).ok()
 }
 
 /// Returns the same as JSON.
-pub(crate) fn replay_json(replay: &PolicyReplay, window: ReplayWindow) -> Value {
+pub(crate) fn replay_json(replay: &CallReplay) -> Value {
     let changes = replay.changes.iter().map(|change| {
         json!({
             "org": change.org,
@@ -95,7 +102,7 @@ pub(crate) fn replay_json(replay: &PolicyReplay, window: ReplayWindow) -> Value 
         })
     });
     json!({
-        "days": window.days,
+        "days": replay.days,
         "calls": replay.calls,
         "truncated": replay.truncated,
         "changes": changes.collect::<Vec<_>>(),

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
-use ostler_runtime::operations::Actor;
-use ostler_runtime::operations::world::{PolicyReplay, ReplayWindow};
+use ostler_api::resource::{CallReplay, CallWindow};
 
 use super::replay_view::{print_replay, replay_json};
 use super::{PolicyEdit, effect, plan_edit};
+use crate::api_client::ApiClient;
 use crate::commands::apply::plan_files;
 use crate::commands::args::{InstallationArgs, OutputArgs};
-use crate::commands::operator::Operator;
+use crate::commands::resource::live_resources;
 
 #[derive(Debug, Args)]
 pub(crate) struct WhatIfArgs {
@@ -38,31 +38,23 @@ pub(super) async fn run(args: &WhatIfArgs) -> anyhow::Result<()> {
         !args.paths.is_empty() || args.edit.changes_something(),
         "say what to try: --deny TOOL, --allow TOOL, --remove TOOL, or a world file"
     );
-    let operator = Operator::open(&args.installation).await?;
-    let plan = match args.paths.is_empty() {
-        true => plan_edit(&operator, &args.edit).await?,
-        false => plan_files(&operator, &args.paths).await?,
+    let api = ApiClient::open(&args.installation).await?;
+    let window = CallWindow { days: args.days, calls: args.limit };
+    let before = live_resources(&api).await?;
+    let (wanted, planned) = match args.paths.is_empty() {
+        true => plan_edit(&api, &args.edit, Some(window)).await?,
+        false => plan_files(&api, &args.paths, window).await?,
     };
-    let window = ReplayWindow { days: args.days, max_calls: args.limit as usize };
-    let replay = operator.operations.replay_policy(Actor::Terminal, &plan, window).await?;
+    let replay = &planned.plan.what_if;
     if args.output.json {
-        let replay = replay.unwrap_or_default();
-        return crate::commands::print_json(&replay_json(&replay, window));
+        let nothing =
+            CallReplay { days: args.days, calls: 0, truncated: false, changes: Vec::new() };
+        return crate::commands::print_json(&replay_json(replay.as_ref().unwrap_or(&nothing)));
     }
-    effect::print(&operator, &plan.live().resources, &plan.plan.after)?;
-    match &replay {
-        Some(replay) => print_replay(replay, window),
+    effect::print(&api, &before, &effect::after(&before, &wanted, &planned.plan)?).await?;
+    match replay {
+        Some(replay) => print_replay(replay),
         None => anstream::println!("this changes no rule about tool calls"),
     }
     Ok(())
-}
-
-/// Replays the calls of the last week for a plan that is about to be shown.
-pub(crate) async fn replay_for_plan(
-    operator: &Operator,
-    plan: &ostler_runtime::operations::world::CheckedPlan,
-) -> anyhow::Result<Option<(PolicyReplay, ReplayWindow)>> {
-    let window = ReplayWindow::default();
-    let replay = operator.operations.replay_policy(Actor::Terminal, plan, window).await?;
-    Ok(replay.map(|replay| (replay, window)))
 }

@@ -1,11 +1,18 @@
 //! Editing a resource as TOML in the person's editor.
 
+use std::cell::Cell;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use ostler_world::Address;
-use ostler_world::file::{Problems, parse};
+use ostler_world::file::parse_fields;
 use serde_json::Value;
+
+use crate::random;
 
 /// Opens a resource as TOML in the editor and returns the fields that it has then.
 pub(super) fn edit(address: &Address, text: &str) -> anyhow::Result<Value> {
@@ -21,52 +28,63 @@ pub(crate) fn edit_text<T>(
 ) -> anyhow::Result<T> {
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok());
     let editor = editor.unwrap_or_else(|| "vi".to_owned());
-    let file = std::env::temp_dir().join(format!("ostler-{}.{ending}", std::process::id()));
-    let name = file.display().to_string();
-    std::fs::write(&file, text).with_context(|| format!("cannot write {name}"))?;
+    let file = EditedFile::create(text, ending)?;
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or("vi");
-    let status = Command::new(program).args(words).arg(&file).status();
+    let status = Command::new(program).args(words).arg(&file.path).status();
     let status = status.with_context(|| {
         format!("cannot start the editor `{editor}`; name another one in EDITOR")
     })?;
     ensure!(status.success(), "the editor `{editor}` failed; nothing was changed");
-    let edited = std::fs::read_to_string(&file).with_context(|| format!("cannot read {name}"))?;
-    match parse(&name, &edited) {
-        Ok(value) => {
-            // The change does not depend on it any more.
-            let _ = std::fs::remove_file(&file);
-            Ok(value)
+    let name = file.name();
+    let edited =
+        std::fs::read_to_string(&file.path).with_context(|| format!("cannot read {name}"))?;
+    parse(&name, &edited).map_err(|error| {
+        file.keep();
+        anyhow::anyhow!("{error:#}\n\nyour text is kept in {name}; nothing was changed")
+    })
+}
+
+/// A file that only its owner can read, which is removed with this unless it is kept.
+struct EditedFile {
+    path: PathBuf,
+    kept: Cell<bool>,
+}
+
+impl EditedFile {
+    fn create(text: &str, ending: &str) -> anyhow::Result<Self> {
+        let id: String = random::hex()?.chars().take(12).collect();
+        let path = std::env::temp_dir().join(format!("ostler-{id}.{ending}"));
+        let name = path.display().to_string();
+        let mut options = OpenOptions::new();
+        let created = options.write(true).create_new(true).mode(0o600).open(&path);
+        let mut file = created.with_context(|| format!("cannot write {name}"))?;
+        let edited = Self { path, kept: Cell::new(false) };
+        file.write_all(text.as_bytes()).with_context(|| format!("cannot write {name}"))?;
+        Ok(edited)
+    }
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn keep(&self) {
+        self.kept.set(true);
+    }
+}
+
+impl Drop for EditedFile {
+    fn drop(&mut self) {
+        if !self.kept.get() {
+            // A file that is left behind is no failure of the command.
+            let _ = std::fs::remove_file(&self.path);
         }
-        Err(error) => bail!("{error:#}\n\nyour text is kept in {name}; nothing was changed"),
     }
 }
 
 /// Parses the fields of one resource.
 fn fields(address: &Address, name: &str, text: &str) -> anyhow::Result<Value> {
-    let table = address.kind.table();
-    let header = match address.kind {
-        ostler_world::Kind::Platform => format!("[{table}]"),
-        _ => format!("[[{table}]]"),
-    };
-    let org = match address.kind {
-        ostler_world::Kind::Platform | ostler_world::Kind::Org => String::new(),
-        _ => format!("org = \"{}\"\n", address.org),
-    };
-    let nested = text.lines().map(|line| match line.strip_prefix('[') {
-        Some(inner) => format!("[{table}.{inner}\n"),
-        None => format!("{line}\n"),
-    });
-    let whole = format!("{header}\n{org}{}", nested.collect::<String>());
-    let added = 1 + org.lines().count();
-    let parsed = parse([(name, whole.as_str())]).map_err(|Problems(mut problems)| {
-        for problem in &mut problems {
-            problem.line = problem.line.saturating_sub(added).max(1);
-        }
-        Problems(problems)
-    })?;
-    let mut resources = parsed.resources.into_iter();
-    let (found, resource) = resources.next().context("the file is empty")?;
+    let (found, resource) = parse_fields(address, name, text)?.context("the file is empty")?;
     ensure!(found == *address, "a resource keeps its name; `{found}` would be another one");
     Ok(resource.value().clone())
 }

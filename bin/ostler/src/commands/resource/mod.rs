@@ -4,19 +4,23 @@
 mod assign;
 mod editor;
 
+use std::sync::Arc;
+
 use anyhow::Context as _;
 use clap::Args;
-use ostler_runtime::operations::Actor;
-use ostler_runtime::operations::world::{CheckedPlan, LiveWorld};
+use ostler_api::page::Page;
+use ostler_api::resource::{
+    CallWindow, LiveResource, PlanRequest, ResourcePlan, ResourceSource, RuleViolation,
+};
+use ostler_domain::org::Org;
 use ostler_world::export::fields;
+use ostler_world::spec::{NameMap, Names, OrgDefinition};
 use ostler_world::{Address, Kind, Resource, Resources, unknown_name};
 use serde_json::Value;
 
-use super::apply::{apply, confirm, plan_resources, show_plan};
+use super::apply::{PlannedChange, confirm};
 use super::args::OutputArgs;
-use super::operator::Operator;
-
-use crate::refused_command::NotHere;
+use crate::api_client::{ApiClient, OrgApi, not_here};
 
 pub(crate) use assign::Assignment;
 pub(crate) use editor::edit_text;
@@ -48,37 +52,61 @@ pub(crate) enum Ask {
 }
 
 /// The live resources, for commands that look at or change one of them.
-pub(crate) struct ResourceEditor<'o> {
-    operator: &'o Operator,
-    live: LiveWorld,
+pub(crate) struct ResourceEditor {
+    api: ApiClient,
+    resources: Resources,
 }
 
-impl<'o> ResourceEditor<'o> {
+/// Returns the live resources that the caller may view.
+pub(crate) async fn live_resources(api: &ApiClient) -> anyhow::Result<Resources> {
+    let page: Page<LiveResource> = api.get(&["resources"], &[]).await?;
+    let parsed = page.items.into_iter().map(|one| {
+        let address: Address = one.resource.parse()?;
+        let resource = Resource::parse(address.kind, &one.value)
+            .with_context(|| format!("{address} cannot be read"))?;
+        Ok((address, resource))
+    });
+    parsed.collect()
+}
+
+impl ResourceEditor {
     /// Reads the live resources.
-    pub(crate) async fn open(operator: &'o Operator) -> anyhow::Result<Self> {
-        let live = operator.operations.live_world(Actor::Terminal).await?;
-        Ok(Self { operator, live })
+    pub(crate) async fn open(api: &ApiClient) -> anyhow::Result<Self> {
+        Ok(Self { api: api.clone(), resources: live_resources(api).await? })
     }
 
     /// Returns the live resources.
     pub(crate) const fn resources(&self) -> &Resources {
-        &self.live.resources
+        &self.resources
     }
 
     /// Finds a resource of an org by name.
     pub(crate) fn find(&self, org: &str, kind: Kind, name: &str) -> anyhow::Result<Address> {
         let address = Address { org: org.to_owned(), kind, name: name.to_owned() };
-        if self.live.resources.contains_key(&address) {
+        if self.resources.contains_key(&address) {
             return Ok(address);
         }
-        let same = self.live.resources.keys().filter(|one| one.kind == kind && one.org == org);
+        let same = self.resources.keys().filter(|one| one.kind == kind && one.org == org);
         let known = same.map(|one| one.name.as_str());
-        anyhow::bail!(NotHere(unknown_name(kind.table(), name, known)))
+        Err(not_here(unknown_name(kind.table(), name, known)))
     }
 
     /// Returns a resource.
     pub(crate) fn get(&self, address: &Address) -> anyhow::Result<&Resource> {
-        self.live.resources.get(address).with_context(|| format!("no {address}"))
+        self.resources.get(address).with_context(|| format!("no {address}"))
+    }
+
+    /// Returns an org as its rules see it.
+    pub(crate) fn org(&self, api: &OrgApi) -> anyhow::Result<Org> {
+        let summary = &api.org;
+        let spec: OrgDefinition = self.get(&Address::of_org(&summary.slug))?.spec()?;
+        let mut orgs = NameMap::default();
+        orgs.insert(&summary.slug, summary.id);
+        if let (Some(slug), Some(parent)) = (&spec.parent, summary.parent) {
+            orgs.insert(slug, parent);
+        }
+        let names = Names { orgs: Arc::new(orgs), ..Names::default() };
+        Ok(spec.to_org(summary.id, &names)?)
     }
 
     /// Prints a resource as TOML, or as JSON with every field.
@@ -121,15 +149,39 @@ impl<'o> ResourceEditor<'o> {
     ) -> anyhow::Result<()> {
         let resource = Resource::parse(address.kind, value)
             .map_err(|error| anyhow::anyhow!("{address}: {error}"))?;
-        let operator = self.operator;
-        let plan = self.plan(&[(address.clone(), resource)].into())?;
-        operator.make(&plan, how).await
+        let changed = [(address.clone(), resource)].into();
+        self.plan(&changed, None).await?.make(how).await
     }
 
     /// Plans a change of a few resources.
-    pub(crate) fn plan(self, changed: &Resources) -> anyhow::Result<CheckedPlan> {
-        plan_resources(self.operator, self.live, changed)
+    pub(crate) async fn plan(
+        &self,
+        changed: &Resources,
+        window: Option<CallWindow>,
+    ) -> anyhow::Result<PlannedChange> {
+        let request = PlanRequest { window, ..request(changed, ResourceSource::Change) };
+        let planned = PlannedChange::request(&self.api, request).await?;
+        check_rules(&planned.plan)?;
+        Ok(planned)
     }
+}
+
+/// Returns the request to plan resources.
+pub(crate) fn request(resources: &Resources, source: ResourceSource) -> PlanRequest {
+    let each = resources.iter().map(|(address, one)| (address.to_string(), one.value().clone()));
+    PlanRequest { source, resources: each.collect(), ..PlanRequest::default() }
+}
+
+/// Fails with the rules that a plan breaks.
+fn check_rules(plan: &ResourcePlan) -> anyhow::Result<()> {
+    if plan.violations.is_empty() {
+        return Ok(());
+    }
+    let lines = plan.violations.iter().map(|RuleViolation { resource, path, message }| {
+        let separator = if path.is_empty() { "" } else { ": " };
+        format!("{resource}{separator}{path}: {message}")
+    });
+    anyhow::bail!(lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// How a change is made and reported.
@@ -139,14 +191,14 @@ pub(crate) struct Change<'a> {
     pub(crate) ask: Ask,
 }
 
-impl Operator {
+impl PlannedChange {
     /// Shows a plan, asks if necessary, and makes the change.
-    pub(crate) async fn make(&self, plan: &CheckedPlan, how: &Change<'_>) -> anyhow::Result<()> {
-        show_plan(self, plan, how.output.json).await?;
-        if how.args.dry_run || plan.plan.changes.is_empty() {
+    pub(crate) async fn make(&self, how: &Change<'_>) -> anyhow::Result<()> {
+        self.show(how.output.json)?;
+        if how.args.dry_run || self.plan.changes.is_empty() {
             return Ok(());
         }
         confirm(how.args.yes || how.ask == Ask::Never, "Make this change?")?;
-        apply(self, plan, how.output.json).await
+        self.apply(how.output.json).await
     }
 }

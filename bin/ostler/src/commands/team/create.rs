@@ -1,12 +1,13 @@
 //! `ostler team create`.
 
 use clap::Args;
+use ostler_api::queue_agent::NewQueueTeamRequest;
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
 use ostler_domain::queue_agent::team_lifecycle::Team;
 
-use crate::agent_client::with_client;
 use crate::commands::agent::start::AgentTypeArg;
 use crate::commands::args::BusArgs;
+use crate::queue_api::with_queues;
 use crate::screen::HEADER;
 
 #[derive(Debug, Args)]
@@ -26,12 +27,14 @@ pub(crate) struct TeamCreateArgs {
 }
 
 pub(super) async fn run(args: &TeamCreateArgs) -> anyhow::Result<()> {
-    let (members, register) = (args.members.clone(), args.register.map(Into::into));
-    let team = with_client(&args.bus, async |client| {
-        let operations = client.operations();
-        Ok(operations.create_team(&client.runtime, &args.name, members, register).await?)
-    })
-    .await?;
+    let request = NewQueueTeamRequest {
+        name: args.name.clone(),
+        members: args.members.clone(),
+        register: args.register.map(Into::into),
+    };
+    let team: Team =
+        with_queues(&args.bus, async |queues| queues.org.post(&["queue-teams"], &request).await)
+            .await?;
     if args.bus.output.json {
         return crate::commands::print_json(&team);
     }

@@ -1,12 +1,12 @@
 //! `ostler team ls`.
 
 use clap::Args;
+use ostler_api::page::Page;
 use ostler_domain::queue_agent::name::AgentName;
 use ostler_domain::queue_agent::team_lifecycle::{Team, TeamStatus};
-use ostler_runtime::agents::Page;
 
-use crate::agent_client::AgentClient;
 use crate::commands::args::BusArgs;
+use crate::queue_api::with_queues;
 use crate::screen::{Cell, DIM, GOOD, HEADER, WARNING, print_rows};
 
 #[derive(Debug, Args)]
@@ -16,9 +16,9 @@ pub(crate) struct TeamLsArgs {
 }
 
 pub(super) async fn run(args: &TeamLsArgs) -> anyhow::Result<()> {
-    let client = AgentClient::open(&args.bus).await?;
-    let teams = client.runtime.teams().list(Page::default()).await?;
-    client.close().await?;
+    let page: Page<Team> =
+        with_queues(&args.bus, async |queues| queues.org.get(&["queue-teams"]).await).await?;
+    let teams = page.items;
     if args.bus.output.json {
         return crate::commands::print_json(&teams);
     }

@@ -1,12 +1,13 @@
 //! `ostler team add` and `ostler team remove`.
 
 use clap::Args;
+use ostler_api::queue_agent::TeamMemberRequest;
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
-use ostler_runtime::operations::TeamRole;
+use ostler_domain::queue_agent::team_lifecycle::Team;
 
 use super::create::print_team;
-use crate::agent_client::with_client;
 use crate::commands::args::BusArgs;
+use crate::queue_api::with_queues;
 
 #[derive(Debug, Args)]
 pub(crate) struct TeamAddArgs {
@@ -31,11 +32,10 @@ pub(crate) struct TeamMemberArgs {
 
 pub(super) async fn add(args: &TeamAddArgs) -> anyhow::Result<()> {
     let TeamMemberArgs { name, agent, bus } = &args.member;
-    let role = if args.leader { TeamRole::Leader } else { TeamRole::Member };
-    let team = with_client(bus, async |client| {
-        Ok(client.operations().add_to_team(&client.runtime, name, agent, role).await?)
-    })
-    .await?;
+    let request = TeamMemberRequest { agent: agent.clone(), leader: args.leader };
+    let path = ["queue-teams", name.as_str(), "members"];
+    let team: Team =
+        with_queues(bus, async |queues| queues.org.post(&path, &request).await).await?;
     if bus.output.json {
         return crate::commands::print_json(&team);
     }
@@ -44,11 +44,8 @@ pub(super) async fn add(args: &TeamAddArgs) -> anyhow::Result<()> {
 }
 
 pub(super) async fn remove(args: &TeamMemberArgs) -> anyhow::Result<()> {
-    let team = with_client(&args.bus, async |client| {
-        let operations = client.operations();
-        Ok(operations.remove_from_team(&client.runtime, &args.name, &args.agent).await?)
-    })
-    .await?;
+    let path = ["queue-teams", args.name.as_str(), "members", args.agent.as_str()];
+    let team: Team = with_queues(&args.bus, async |queues| queues.org.delete(&path).await).await?;
     if args.bus.output.json {
         return crate::commands::print_json(&team);
     }

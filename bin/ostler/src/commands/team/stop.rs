@@ -1,12 +1,11 @@
 //! `ostler team stop`.
 
 use clap::Args;
+use ostler_api::queue_agent::{DissolvedTeam, QueueBacklog};
 use ostler_domain::queue_agent::name::TeamName;
-use ostler_runtime::operations::QueueBacklog;
-use serde_json::json;
 
-use crate::agent_client::with_client;
 use crate::commands::args::BusArgs;
+use crate::queue_api::with_queues;
 use crate::screen::{HEADER, WARNING};
 
 #[derive(Debug, Args)]
@@ -19,18 +18,17 @@ pub(crate) struct TeamStopArgs {
 }
 
 pub(super) async fn run(args: &TeamStopArgs) -> anyhow::Result<()> {
-    let (team, waiting) = with_client(&args.bus, async |client| {
-        Ok(client.operations().dissolve_team(&client.runtime, &args.name).await?)
-    })
-    .await?;
+    let path = ["queue-teams", args.name.as_str(), "stop"];
+    let dissolved: DissolvedTeam =
+        with_queues(&args.bus, async |queues| queues.org.post(&path, &()).await).await?;
     if args.bus.output.json {
-        return crate::commands::print_json(&json!({ "team": team, "waiting": waiting }));
+        return crate::commands::print_json(&dissolved);
     }
     anstream::println!(
         "{HEADER}{}{HEADER:#}  dissolved; its agents stop, except those of the org and of other teams",
-        team.name
+        dissolved.team.name
     );
-    for QueueBacklog { queue, waiting } in &waiting {
+    for QueueBacklog { queue, waiting } in &dissolved.waiting {
         anstream::println!(
             "  {WARNING}{waiting} messages wait in {queue}{WARNING:#}; those to stopped agents \
              become dead letters once a process takes them"

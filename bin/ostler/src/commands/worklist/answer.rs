@@ -1,14 +1,15 @@
 //! `ostler worklist answer`.
 
-use anyhow::anyhow;
 use clap::Args;
+use ostler_api::page::Page;
+use ostler_api::queue_agent::{AnswerDelivery, AnsweredWork, WorkAnswerRequest, WorkItem};
+use ostler_bus::Envelope;
 use ostler_domain::id::EnvelopeId;
-use ostler_runtime::agents::ReplyDelivery;
 use serde_json::json;
 
-use crate::agent_client::{AgentClient, with_client};
+use crate::api_client::not_here;
 use crate::commands::args::{BusArgs, match_id};
-use crate::refused_command::NotHere;
+use crate::queue_api::{QueueApi, with_queues};
 use crate::screen::HEADER;
 
 #[derive(Debug, Args)]
@@ -24,31 +25,39 @@ pub(crate) struct WorklistAnswerArgs {
 }
 
 pub(super) async fn run(args: &WorklistAnswerArgs) -> anyhow::Result<()> {
-    let (item, delivery) = with_client(&args.bus, async |client| {
-        let id = find(client, &args.message).await?;
-        Ok(client.operations().answer_work_item(&client.runtime, id, &args.text).await?)
+    let answered = with_queues(&args.bus, async |queues| {
+        let id = find(queues, &args.message).await?.to_string();
+        let request = WorkAnswerRequest { text: args.text.clone() };
+        let answered: AnsweredWork =
+            queues.org.post(&["work-items", &id, "answer"], &request).await?;
+        Ok(answered)
     })
     .await?;
-    let told = match delivery {
-        ReplyDelivery::Sent => "answered",
-        ReplyDelivery::NotWanted => "done; the sender wants no answer",
-        ReplyDelivery::TooLate => "taken from the list, but the sender waits no longer",
+    let envelope: Envelope = serde_json::from_value(answered.item.message)?;
+    let told = match answered.delivery {
+        AnswerDelivery::Sent => "answered",
+        AnswerDelivery::NotWanted => "done; the sender wants no answer",
+        AnswerDelivery::TooLate => "taken from the list, but the sender waits no longer",
     };
     if args.bus.output.json {
-        let sent = delivery == ReplyDelivery::Sent;
-        let answered = json!({ "agent": item.agent, "message": item.message.message.id,
-            "reference": item.message.reference, "sent": sent });
+        let sent = answered.delivery == AnswerDelivery::Sent;
+        let answered = json!({ "agent": answered.item.agent, "message": envelope.message.id,
+            "reference": envelope.reference, "sent": sent });
         return crate::commands::print_json(&answered);
     }
-    anstream::println!("{HEADER}{}{HEADER:#}  {told}", item.message.reference);
+    anstream::println!("{HEADER}{}{HEADER:#}  {told}", envelope.reference);
     Ok(())
 }
 
 /// Finds a message on a work list by its id or the end of it.
-async fn find(client: &AgentClient, text: &str) -> anyhow::Result<EnvelopeId> {
-    let items = client.operations().work_items(None).await?;
-    let known: Vec<EnvelopeId> = items.iter().map(|item| item.message.message.id).collect();
+async fn find(queues: &QueueApi, text: &str) -> anyhow::Result<EnvelopeId> {
+    let page: Page<WorkItem> = queues.org.get(&["work-items"]).await?;
+    let known = page.items.into_iter().map(|item| {
+        let envelope: Envelope = serde_json::from_value(item.message)?;
+        Ok(envelope.message.id)
+    });
+    let known: Vec<EnvelopeId> = known.collect::<serde_json::Result<_>>()?;
     match_id(text, &known)?.ok_or_else(|| {
-        anyhow!(NotHere(format!("no message {text} waits for a person; see `ostler worklist ls`")))
+        not_here(format!("no message {text} waits for a person; see `ostler worklist ls`"))
     })
 }

@@ -77,11 +77,11 @@ impl Operations {
         for change in &plan.plan.changes {
             changes_by_org.entry(owner(plan, &change.address)).or_default().push(change);
         }
+        if authorization == Authorization::Checked {
+            self.authorize_plan(actor, plan).await?;
+        }
         for slug in orgs_in_order(plan, &applied_by_org) {
             let changes = changes_by_org.remove(slug).unwrap_or_default();
-            if authorization == Authorization::Checked {
-                self.authorize_changes(actor, plan, slug, &changes, &names).await?;
-            }
             let writer =
                 super::writes::Writer { operations: self, plan, names: &names, slug, host };
             let mut writes = writer.writes(&changes).await?;
@@ -97,6 +97,19 @@ impl Operations {
             let change = ConfigChange { revision, writes, audit, applied };
             self.0.store.org(org).change_config(change).await?;
             report(slug);
+        }
+        Ok(())
+    }
+
+    /// Checks that the actor may make every change of a plan.
+    pub(super) async fn authorize_plan(&self, actor: Actor, plan: &CheckedPlan) -> Result<()> {
+        let names = new_names(plan);
+        for slug in orgs_in_order(plan, &by_owner(plan, &plan.plan.applied.resources)) {
+            let changes = plan.plan.changes.iter();
+            let own = changes.filter(|change| owner(plan, &change.address) == slug);
+            let own: Vec<&Change> = own.collect();
+            self.authorize_changes(actor, plan, slug, &own, &names).await?;
+            self.authorize_members(actor, plan, slug, &own, &names).await?;
         }
         Ok(())
     }

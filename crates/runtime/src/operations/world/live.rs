@@ -13,7 +13,7 @@ use ostler_world::plan::{AppliedFiles, KeptFields};
 use ostler_world::spec::{
     AgentDefinition, ChannelDefinition, DocumentDefinition, HttpToolDefinition,
     IntegrationDefinition, McpServerDefinition, MemberDefinition, NameMap, Names, OrgDefinition,
-    PlatformDefinition, SettingsDefinition,
+    PlatformDefinition, ScheduleResource, SettingsDefinition, WorkflowResource,
 };
 use ostler_world::{Address, Kind, Resource, Resources};
 use serde_json::{Map, Value};
@@ -145,6 +145,16 @@ impl LiveWorld {
             };
             live.documents.insert(spec.title.clone(), stored.id);
             self.insert(slug, Kind::Document, &spec.title, Resource::new(&spec));
+        }
+        for definition in state.workflows {
+            let name = definition.name().to_owned();
+            let spec = WorkflowResource { org: slug.to_owned(), definition };
+            self.insert(slug, Kind::Workflow, &name, Resource::new(&spec));
+        }
+        for schedule in state.schedules {
+            let name = schedule.name.clone();
+            let spec = ScheduleResource { org: slug.to_owned(), schedule };
+            self.insert(slug, Kind::Schedule, &name, Resource::new(&spec));
         }
         for member in state.members {
             let email = member.user.email.trim().to_lowercase();

@@ -2,9 +2,13 @@
 //! change, and making the change. Commands that change one resource use the same path.
 
 mod apply;
+mod channel_settings;
 mod data;
+mod expressions;
 mod live;
+mod members;
 mod policy_replay;
+mod requested;
 mod writes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,15 +19,18 @@ use ostler_domain::id::{BindingId, OrgId};
 use ostler_domain::org::OrgPlace;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::secret::SecretRef;
+use ostler_domain::tool::org_tools::OrgTool;
 use ostler_store::OrgBinding;
-use ostler_world::plan::{Keep, Plan};
+use ostler_world::plan::{AppliedFiles, Keep, Plan};
 use ostler_world::rules::{KnownNames, Violation, check, check_around};
 use ostler_world::spec::NameMap;
 use ostler_world::{Address, Resources};
 
 pub use data::{AppliedRows, DataPlan, DataRows};
+pub use expressions::expression_violations;
 pub use live::LiveWorld;
 pub use policy_replay::{PolicyReplay, RecordedCall, ReplayWindow, VerdictChange};
+pub use requested::{ChangeExtent, RequestedChange};
 
 use super::{Actor, OperationError, Operations, Result};
 
@@ -40,6 +47,21 @@ pub trait ApplyHost: Send + Sync {
 
     /// Checks that a channel can be opened with its settings.
     fn check_channel(&self, org: OrgId, binding: &OrgBinding) -> std::result::Result<(), String>;
+
+    /// Returns what a plan writes that will not work on this machine.
+    fn plan_notes(&self, _: &Plan) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Returns what keeps a tool of an org from working on this machine.
+    fn tool_notes(&self, _: OrgId, _: &OrgTool) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Returns what keeps a channel from working on this machine.
+    fn channel_note(&self, _: OrgId, _: &OrgBinding) -> Option<String> {
+        None
+    }
 }
 
 /// The file and line of fields, such as `nordlicht.toml:14`, by resource and path.
@@ -104,26 +126,22 @@ impl Operations {
         files: &Resources,
         keep: Option<Keep>,
     ) -> std::result::Result<CheckedPlan, RefusedPlan> {
-        let plan = Plan::new(files, &live.resources, &live.applied, keep).map_err(
-            |(address, error)| {
-                let (path, message) = (error.path, error.cause.to_string());
-                RefusedPlan(vec![Violation { address, path, message }])
-            },
-        )?;
+        let plan = draft(live, files, keep)?;
+        let violations = self.broken_rules(&plan);
+        if violations.is_empty() { Ok(plan) } else { Err(RefusedPlan(violations)) }
+    }
+
+    /// Returns the rules that a plan breaks.
+    fn broken_rules(&self, CheckedPlan { plan, live, .. }: &CheckedPlan) -> Vec<Violation> {
         let changed: BTreeSet<&Address> =
             plan.changes.iter().map(|change| &change.address).collect();
-        let violations = check(&live.resources, &plan.after, changed, &self.known_names());
-        if violations.is_empty() {
-            Ok(CheckedPlan {
-                plan,
-                data: Vec::new(),
-                places: FieldPlaces::new(),
-                live,
-                new_orgs: BTreeMap::new(),
-            })
-        } else {
-            Err(RefusedPlan(violations))
-        }
+        let settings =
+            channel_settings::violations(&live.resources, &plan.after, changed.iter().copied());
+        let expressions = expression_violations(&plan.after, changed.iter().copied());
+        let mut violations = check(&live.resources, &plan.after, changed, &self.known_names());
+        violations.extend(settings);
+        violations.extend(expressions);
+        violations
     }
 
     /// Returns the rules that the resources of files break, where `incomplete` ones have
@@ -145,7 +163,15 @@ impl Operations {
         };
         let changed: BTreeSet<&Address> =
             plan.changes.iter().map(|change| &change.address).collect();
-        check_around(&live.resources, &plan.after, changed, &self.known_names(), incomplete)
+        let whole = changed.iter().copied().filter(|address| !incomplete.contains(address));
+        let settings = channel_settings::violations(&live.resources, &plan.after, whole);
+        let expressions = expression_violations(&plan.after, changed.iter().copied());
+        let known = self.known_names();
+        let mut violations =
+            check_around(&live.resources, &plan.after, changed, &known, incomplete);
+        violations.extend(settings);
+        violations.extend(expressions);
+        violations
     }
 
     /// Plans a change of a few resources that a command makes; the rest stays as it is. What
@@ -156,10 +182,8 @@ impl Operations {
         changed: &Resources,
     ) -> std::result::Result<CheckedPlan, RefusedPlan> {
         let applied = std::mem::take(&mut live.applied);
-        let mut plan = self.plan(live, changed, None)?;
-        plan.plan.applied.clone_from(&applied);
-        plan.live.applied = applied;
-        Ok(plan)
+        let plan = self.plan(live, changed, None)?;
+        Ok(with_applied(plan, applied))
     }
 
     /// Returns the names that resources may refer to.
@@ -177,6 +201,28 @@ impl Operations {
                 .collect(),
         }
     }
+}
+
+/// Plans a change whose rules are not checked yet.
+fn draft(
+    live: LiveWorld,
+    files: &Resources,
+    keep: Option<Keep>,
+) -> std::result::Result<CheckedPlan, RefusedPlan> {
+    let plan = Plan::new(files, &live.resources, &live.applied, keep);
+    let plan = plan.map_err(|(address, error)| {
+        let (path, message) = (error.path, error.cause.to_string());
+        RefusedPlan(vec![Violation { address, path, message }])
+    })?;
+    let (data, places, new_orgs) = (Vec::new(), FieldPlaces::new(), BTreeMap::new());
+    Ok(CheckedPlan { plan, data, places, live, new_orgs })
+}
+
+/// Returns a plan that leaves what files said as it was remembered.
+fn with_applied(mut plan: CheckedPlan, applied: AppliedFiles) -> CheckedPlan {
+    plan.plan.applied.clone_from(&applied);
+    plan.live.applied = applied;
+    plan
 }
 
 impl From<RefusedPlan> for OperationError {

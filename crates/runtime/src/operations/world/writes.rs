@@ -18,7 +18,7 @@ use ostler_world::plan::{Action, Change};
 use ostler_world::spec::{
     AgentDefinition, ChannelDefinition, DocumentDefinition, HttpToolDefinition,
     IntegrationDefinition, McpServerDefinition, MemberDefinition, Names, OrgDefinition,
-    PlatformDefinition, Spec,
+    PlatformDefinition, ScheduleResource, Spec, WorkflowResource,
 };
 use ostler_world::{Address, Kind};
 
@@ -81,6 +81,20 @@ impl Writer<'_> {
                 (Kind::Integration, action) => writes.push(self.integration(change, action)?),
                 (Kind::Document, action) => writes.push(self.document(change, action)?),
                 (Kind::Member, action) => writes.push(self.member(change, action).await?),
+                (Kind::Workflow, Action::Remove) => {
+                    writes.push(ConfigWrite::DeleteWorkflow(change.address.name.clone()));
+                }
+                (Kind::Workflow, _) => {
+                    let spec: WorkflowResource = self.spec(&change.address)?;
+                    writes.push(ConfigWrite::Workflow(Box::new(spec.definition)));
+                }
+                (Kind::Schedule, Action::Remove) => {
+                    writes.push(ConfigWrite::DeleteSchedule(change.address.name.clone()));
+                }
+                (Kind::Schedule, _) => {
+                    let spec: ScheduleResource = self.spec(&change.address)?;
+                    writes.push(ConfigWrite::Schedule(Box::new(spec.schedule)));
+                }
             }
         }
         writes.append(&mut last);

@@ -34,7 +34,7 @@ pub(super) async fn load(
     org: &Org,
     name: &AgentName,
 ) -> anyhow::Result<QueueAgentDetails> {
-    let client = AgentClient::open_for(args, org.clone()).await?;
+    let client = AgentClient::open_for(args, org.id).await?;
     let details = read(&client, name).await;
     client.close().await?;
     details
