@@ -204,7 +204,7 @@ async fn o26_a_viewer_changes_no_queue_agents() {
     };
     let owner = operations.as_actor(Actor::Terminal, ORG);
     for name in ["ada", "bob"] {
-        owner.start_queue_agent(&agents, new(name)).await.unwrap();
+        owner.start_queue_agent(Some(&agents), new(name)).await.unwrap();
     }
     let team: TeamName = "crew".parse().unwrap();
     owner.create_team(&agents, &team, vec![named("ada")], None).await.unwrap();
@@ -222,7 +222,7 @@ async fn o26_a_viewer_changes_no_queue_agents() {
         let actor = operations.as_actor(key, ORG);
         let (bob, duo) = (named("bob"), "duo".parse::<TeamName>().unwrap());
         let refused = [
-            actor.start_queue_agent(&agents, new("eve")).await.err(),
+            actor.start_queue_agent(Some(&agents), new("eve")).await.err(),
             actor.stop_queue_agent(&agents, &bob).await.err(),
             actor.remove_queue_agent(&agents, &bob).await.err(),
             actor.create_team(&agents, &duo, vec![bob.clone()], None).await.err(),
@@ -234,7 +234,7 @@ async fn o26_a_viewer_changes_no_queue_agents() {
             assert!(matches!(refused, Some(OperationError::Forbidden { .. })), "{n}: {refused:?}");
         }
         assert!(actor.work_items(None).await.unwrap().is_empty());
-        assert!(actor.waiting_plans(&agents).await.unwrap().is_empty());
+        assert!(actor.waiting_plans().await.unwrap().is_empty());
         let work_refused = [
             actor.answer_work_item(&agents, message, "yes").await.err(),
             actor.answer_plan(&agents, message, PlanAnswer::Approve).await.err(),

@@ -163,7 +163,10 @@ async fn d06_an_approved_call_is_made_once() {
     assert!(said.len() == 1 && said[0].starts_with("You are in our books"), "{said:?}");
     assert_eq!(contacts(&scenario).await, ["Rosa"]);
     let again = operator(&operations).approve(id).await.unwrap_err().to_string();
-    assert_eq!(again, format!("{id} is not pending any more"));
+    assert_eq!(
+        again,
+        format!("{id} was approved already, and its call was made; nothing was changed")
+    );
     assert!(answer_and_deliver(&scenario).await.is_empty());
     assert_eq!(contacts(&scenario).await, ["Rosa"]);
     let stored = operator(&operations).approval(id).await.unwrap();

@@ -21,9 +21,10 @@ use ostler_runtime::operations::explain::session_scope;
 use serde_json::{Value, json};
 
 use crate::support::{
-    ConnectedOrg, GIA, MAIL, ORG, OrderSystem, Scenario, WEBCHAT, agent, lenient_settings,
-    scenario, scenario_with, stub_tool,
+    ConnectedOrg, GIA, MAIL, ORG, Scenario, WEBCHAT, agent, lenient_settings, scenario,
+    scenario_with, stub_tool,
 };
+use ostler_testkit::OrderSystem;
 
 const PIA: AgentId = AgentId::from_u128(0x71a);
 const ROSA: &str = "rosa@example.com";
@@ -112,7 +113,7 @@ async fn s02_every_agent_that_answers_a_customer_is_guarded_as_layer_4() {
 /// somebody unknown nothing is sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn s01_an_http_tool_is_bound_to_the_proven_contact() {
-    let shop = OrderSystem::start().await;
+    let shop = OrderSystem::start();
     let script = "
 default: [{ call: my_points, with: { note: hi } }, '{{ result }}']
 ";

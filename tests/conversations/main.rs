@@ -57,4 +57,11 @@ mod team;
 mod team_chats;
 mod telegram_updates;
 mod triggers;
+mod webhooks;
 mod workflows;
+
+/// The program of a shop's order system, which [`ostler_testkit::OrderSystem`] starts.
+#[test]
+fn order_system() {
+    ostler_testkit::serve_order_system();
+}

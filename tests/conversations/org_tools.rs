@@ -16,12 +16,12 @@ use ostler_engine::outcome::OutcomeStatus;
 use ostler_runtime::deps::Settings;
 use ostler_runtime::operations::{Actor, OperationError, ToolChange};
 use ostler_store::DecisionState;
-use ostler_testkit::TestDatabase;
+use ostler_testkit::{OrderSystem, TestDatabase};
 use serde_json::json;
 
 use crate::support::{
-    GIA, ORG, OrderSystem, Scenario, agent, lenient_settings, org, retry_at_once, scenario,
-    scenario_in, scenario_with, secrets_folder, text_of,
+    GIA, ORG, Scenario, agent, lenient_settings, org, retry_at_once, scenario, scenario_in,
+    scenario_with, secrets_folder, text_of,
 };
 
 const OTHER: OrgId = OrgId::from_u128(0x0c);
@@ -91,7 +91,7 @@ async fn make_autonomous(scenario: &Scenario) {
 /// the system and nothing that is stored; another org has no such tool.
 #[tokio::test(flavor = "multi_thread")]
 async fn o18_an_agent_reads_an_order_of_the_shops_own_system() {
-    let shop = OrderSystem::start().await;
+    let shop = OrderSystem::start();
     let database = TestDatabase::sqlite_file();
     let store = database.migrated().await;
     let (scenario, seen) = scenario_in(store, SCRIPT, Vec::new(), Settings::default()).await;
@@ -143,7 +143,7 @@ async fn o18_an_agent_reads_an_order_of_the_shops_own_system() {
 /// O18: an org cannot name the secret of another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn o18_a_tool_reads_secrets_of_its_own_org_only() {
-    let shop = OrderSystem::start().await;
+    let shop = OrderSystem::start();
     let (scenario, _) = scenario(SCRIPT).await;
     put_secret(OTHER, "shop_token", "theirs");
     for place in [format!("file:../{OTHER}/shop_token"), "env:PATH".to_owned()] {
@@ -165,7 +165,7 @@ async fn o18_a_tool_reads_secrets_of_its_own_org_only() {
 /// is made once, with the key of its intent.
 #[tokio::test(flavor = "multi_thread")]
 async fn o18_a_destructive_tool_of_an_org_asks_for_approval() {
-    let shop = OrderSystem::start().await;
+    let shop = OrderSystem::start();
     let (scenario, _) = scenario(SCRIPT).await;
     scenario.define_tool(ORG, &cancel_tool(&format!("{}/cancel", shop.url), "")).await;
     let before = scenario.spent(ORG).await;
@@ -191,7 +191,7 @@ async fn o18_a_destructive_tool_of_an_org_asks_for_approval() {
 /// O18: what the system answers decides what the model, the session and people are told.
 #[tokio::test(flavor = "multi_thread")]
 async fn o18_faults_of_the_system_are_told_as_what_they_are() {
-    let shop = OrderSystem::start().await;
+    let shop = OrderSystem::start();
     let (scenario, _) = scenario(SCRIPT).await;
     make_autonomous(&scenario).await;
     let check = async |path: &str, more: &str, expected: &str| {
@@ -240,7 +240,7 @@ async fn o18_a_private_address_is_refused() {
 async fn die_during_the_call(scenario: &Scenario, shop: &OrderSystem) {
     let worker = scenario.worker.clone();
     let dies = tokio::spawn(async move { worker.answer_next().await });
-    shop.arrived.notified().await;
+    shop.arrived().await;
     dies.abort();
     let _gone = dies.await;
     let continued = async {
@@ -262,7 +262,7 @@ async fn o18_the_idempotency_key_is_repeated_after_a_crash() {
 }
 
 async fn crash(definition: &str, calls: usize, answer: &str) {
-    let shop = OrderSystem::start().await;
+    let shop = OrderSystem::start();
     let mut settings = retry_at_once();
     settings.claims.lease = Duration::from_millis(200);
     let (scenario, seen) = scenario_with(SCRIPT, Vec::new(), settings).await;
@@ -325,7 +325,7 @@ async fn o18_definitions_are_checked_authorized_and_audited() {
 /// answers with the others.
 #[tokio::test(flavor = "multi_thread")]
 async fn o17_a_broken_server_degrades_only_its_tools() {
-    let shop = OrderSystem::start().await;
+    let shop = OrderSystem::start();
     let stock = crate::support::start_mcp_server().await;
     let (scenario, _) = scenario(
         "
@@ -380,7 +380,7 @@ rules:
 /// there, with the key of its intent, and the provider's answer is the outcome.
 #[tokio::test(flavor = "multi_thread")]
 async fn o28_a_payment_provider_makes_the_refund() {
-    let shop = OrderSystem::start().await;
+    let shop = OrderSystem::start();
     let (scenario, _) = scenario(REFUNDS).await;
     let pm = AgentId::from_u128(0x77);
     scenario.save_agent(agent(pm, "pia", "pm".into())).await;
@@ -447,7 +447,7 @@ rules:
         - { tool: refund_payment, with: { order: '1001', amount: '40.00', reason: cold } }
 default: 'As you see: {{ result }}'
 ";
-    let shop = OrderSystem::start().await;
+    let shop = OrderSystem::start();
     let (scenario, _) = scenario(script).await;
     let pm = AgentId::from_u128(0x77);
     scenario.save_agent(agent(pm, "pia", "pm".into())).await;
@@ -473,7 +473,7 @@ default: 'As you see: {{ result }}'
 /// O17: a tool that an org has made for staff is not offered to customers.
 #[tokio::test(flavor = "multi_thread")]
 async fn o18_a_tool_for_staff_is_not_offered_to_customers() {
-    let shop = OrderSystem::start().await;
+    let shop = OrderSystem::start();
     let (scenario, _) = scenario(SCRIPT).await;
     let pm = AgentId::from_u128(0x77);
     scenario.save_agent(agent(pm, "pia", "pm".into())).await;

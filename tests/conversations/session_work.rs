@@ -94,6 +94,21 @@ async fn u02_messages_are_unread_for_each_person(store: Store) {
     assert_eq!(count(ada).await, 0, "nobody has to read what is closed");
 }
 
+on_every_database!(u02_a_listed_session_has_its_last_message);
+/// U02: the list has the last message of each session, without reading their threads.
+async fn u02_a_listed_session_has_its_last_message(store: Store) {
+    let scenario = bella(store).await;
+    scenario.say("rosa", "hello").await;
+    scenario.say("otto", "and you?").await;
+    let operations = scenario.operations();
+    let ada = operations.as_actor(Actor::User(OWNER), ORG);
+    let (listed, _) = ada.list_sessions(&SessionQuery::default(), None, 9).await.unwrap();
+    let mut last: Vec<String> =
+        listed.iter().filter_map(|one| Some(one.last_message.as_ref()?.text().into())).collect();
+    last.sort();
+    assert_eq!(last, ["About and you?: yes.", "About hello: yes."]);
+}
+
 on_every_database!(u03_a_note_is_read_by_people_only_and_erased_with_the_contact);
 /// U03: notes are for people only, and are erased with the contact.
 async fn u03_a_note_is_read_by_people_only_and_erased_with_the_contact(store: Store) {

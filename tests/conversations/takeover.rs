@@ -81,18 +81,65 @@ async fn human_resume() {
     operator.take_over(id).await.unwrap();
     operator.say(id, words("ten euros are on their way")).await.unwrap();
     scenario.deliver().await;
-    operator.resume(id).await.unwrap();
+    operator.resume_with(id, Some(" It is refunded by hand. ")).await.unwrap();
     let session = scenario.session("rosa").await;
     assert!(!session.team_view().unwrap().human_escalation_requested);
     assert_eq!(session.status, SessionStatus::Active);
     assert_eq!(session.active_agent(), Some(GIA));
-    assert!(session.resolution.as_ref().unwrap().contains("ten euros are on their way"));
+    let resolution = session.resolution.as_ref().unwrap();
+    assert!(resolution.contains("ten euros are on their way"));
+    assert!(resolution.ends_with("They add for you: It is refunded by hand."), "{resolution}");
     let expected = ["As my colleague said, ten euros are coming."];
     assert_eq!(scenario.say("rosa", "when?").await, expected);
     // The resolution is in one prompt only.
     assert_eq!(scenario.session("rosa").await.resolution, None);
     let statuses = operator.resume(id).await;
     assert!(matches!(statuses, Err(OperationError::Escalation(EscalationError::NotOpen))));
+}
+
+/// G46: what the customer wrote during a takeover and the person left unanswered is answered when
+/// the conversation is handed back; what had been said before the takeover is not.
+#[tokio::test]
+async fn g46_the_agent_answers_what_came_during_a_takeover() {
+    let scenario = Scenario::new(RESUMES).await;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    for (person, writes, answers) in
+        [("rosa", Some("is it open on Sunday?"), true), ("otto", None, false)]
+    {
+        scenario.say(person, "I want a refund").await;
+        let id = scenario.session(person).await.id;
+        scenario.advance(Duration::from_secs(1));
+        operator.take_over(id).await.unwrap();
+        if let Some(text) = writes {
+            assert_eq!(scenario.say(person, text).await, [""; 0]);
+        }
+        operator.resume(id).await.unwrap();
+        scenario.work().await;
+        let sent: Vec<_> = scenario.deliver().await.iter().map(text_of).collect();
+        let about = sent.iter().any(|text| text.starts_with("About is it open on Sunday?"));
+        assert_eq!((sent.len(), about), (usize::from(answers), answers), "{person}: {sent:?}");
+    }
+}
+
+/// U03, G46: what a person settled elsewhere is told to the agent when the session is handed back,
+/// and is in the audit log.
+#[tokio::test]
+async fn u03_g46_the_agent_reads_what_was_settled() {
+    let scenario = Scenario::new(RESUMES).await;
+    let operations = scenario.operations();
+    let operator = operations.as_actor(Actor::Terminal, ORG);
+    scenario.say("rosa", "my invoice").await;
+    let id = scenario.session("rosa").await.id;
+    operator.take_over(id).await.unwrap();
+    let long = "x".repeat(4_001);
+    let refused = operator.resume_with(id, Some(&long)).await.unwrap_err();
+    assert!(matches!(refused, OperationError::TooLong { .. }), "{refused}");
+    operator.resume_with(id, Some("  She called: ten euros are on their way. ")).await.unwrap();
+    let told = scenario.session("rosa").await.resolution.unwrap();
+    assert!(told.ends_with("They add for you: She called: ten euros are on their way."), "{told}");
+    let audit = scenario.org().audit_entries(Some(&id.to_string()), None, 1).await.unwrap();
+    assert!(audit[0].entry.data.contains("ten euros"), "{audit:?}");
 }
 
 /// G43: messages of the customer during a takeover are forwarded to the team group, if it
@@ -181,7 +228,7 @@ async fn g40_a_second_takeover_is_refused_with_the_name_of_the_first() {
     operations.as_actor(Actor::User(OWNER), ORG).take_over(id).await.unwrap();
     let other = operations.as_actor(Actor::Terminal, ORG);
     let refused = other.take_over(id).await.unwrap_err();
-    assert_eq!(refused.to_string(), format!("{OWNER} has taken this conversation over"));
+    assert_eq!(refused.to_string(), "Somebody has taken this conversation over");
     assert!(other.say(id, words("hi")).await.is_err());
 }
 
@@ -200,6 +247,7 @@ async fn f07_a_session_does_not_time_out_during_a_takeover() {
     scenario.say("rosa", "still there?").await;
     assert_eq!(scenario.session("rosa").await.id, id);
     operator.resume(id).await.unwrap();
+    scenario.work().await;
     scenario.advance(Duration::from_secs(29 * 60));
     scenario.sweep().await;
     assert_eq!(scenario.session("rosa").await.status, SessionStatus::Active);

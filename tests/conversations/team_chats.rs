@@ -8,10 +8,11 @@ use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::config::TeamConfig;
 use ostler_runtime::conversation::receive::{InboundOutcome, InboundReceiver};
 use ostler_runtime::deps::Clock;
+use ostler_runtime::operations::Actor;
 use serde_json::{Value, json};
 
 use crate::fake_server::{Reply, SeenRequest, Server};
-use crate::support::{BOT, ConnectedOrg, SMS, sent_message, telegram_message};
+use crate::support::{BOT, ConnectedOrg, ORG, SMS, sent_message, telegram_message};
 
 const SILENT: &str = "default: I see.";
 const OWNER: i64 = 77;
@@ -121,6 +122,10 @@ async fn g37_g41_g45_messages_in_the_team_group_are_sent_to_customers() {
         format!("Luca resumes {first}"),
     ];
     assert_eq!(org.team_requests.done(), expected);
+    // Screens and the audit log know the people of the group by their names.
+    let operations = org.scenario.operations();
+    let names = operations.as_actor(Actor::Terminal, ORG).actor_names().await.unwrap();
+    assert_eq!(names.people.into_values().collect::<Vec<_>>(), ["Luca"]);
     // A failed request is reported in the group.
     org.team_requests.refuse("this conversation is not handed over to a human");
     assert_eq!(

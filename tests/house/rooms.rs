@@ -8,7 +8,7 @@ use crate::metadata::root;
 use crate::words::sources;
 
 /// Each room and the rooms it may use.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("assembly", &[]),
     ("team", &["assembly"]),
     ("agent_changes", &[]),
@@ -18,6 +18,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("workflow", &["assembly"]),
     ("agents", &[]),
     ("delivery", &["agents"]),
+    ("webhooks", &[]),
     (
         "operations",
         &["assembly", "team", "agent_changes", "hierarchy", "conversation", "workflow", "agents"],
@@ -27,7 +28,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 ];
 
 /// Modules that every room may use, and what each of them may use.
-const SHARED: [(&str, &[&str]); 22] = [
+const SHARED: [(&str, &[&str]); 23] = [
     ("faults", &[]),
     ("ids", &[]),
     ("outage_log", &[]),
@@ -44,6 +45,7 @@ const SHARED: [(&str, &[&str]); 22] = [
     ("change_audit", &["ids", "records"]),
     ("workers", &["ids", "records"]),
     ("account_links", &["ids", "records"]),
+    ("colleagues", &["records"]),
     ("deep_links", &["account_links", "ids", "org_view", "records", "shared_bot"]),
     ("sign_up", &["account_links", "deep_links", "ids", "org_view", "records", "shared_bot"]),
     ("shared_bot", &["channel_binding", "ids", "org_view", "records"]),

@@ -16,22 +16,17 @@ use ostler_runtime::agents::{
     AgentRecord, AgentRuntime, AgentRuntimes, AiAgent, HostingOptions, Placement, QueueError,
     StoredRecords,
 };
-use ostler_runtime::deps::{Clock, Settings};
+use ostler_runtime::deps::Settings;
 use ostler_runtime::inbox::{Doorbell, Intake};
-use ostler_runtime::operations::{Actor, Operations, OrgOperations};
-use ostler_runtime::running_turns::RunningTurns;
 use ostler_store::Store;
 use serde_json::json;
 use tokio::sync::Mutex;
 
-use crate::app::{AnswerTask, App};
+use crate::app::{AnswerTask, App, MEMORY_BUS};
 use crate::commands::args::{BusArgs, MessageArgs};
 use crate::commands::find_org;
 use crate::installation::Installation;
-use crate::tool_set;
 
-/// The URL of a bus in this process.
-const MEMORY_BUS: &str = "memory:";
 /// How long agents of this process may take to handle a message.
 const HANDLING_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often their queues are polled.
@@ -40,10 +35,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// A connection to the queue agents of an org.
 pub(crate) struct AgentClient {
     pub(crate) runtime: AgentRuntime,
-    operations: Operations,
     installation: Installation,
     store: Store,
     org: OrgId,
+    bus_url: String,
     in_process: bool,
     /// Answers the messages that AI agents of this process accept.
     answer_task: Mutex<Option<AnswerTask>>,
@@ -78,9 +73,10 @@ impl AgentClient {
     }
 
     /// Opens the installation with the queue agents of this org.
-    pub(crate) async fn open_for(args: &BusArgs, org: Org) -> anyhow::Result<Self> {
+    pub(crate) async fn open_for(args: &BusArgs, org: OrgId) -> anyhow::Result<Self> {
         let installation = Installation::find(&args.installation)?;
         let store = installation.open_store().await?;
+        let org = store.org(org).org().await?;
         Self::connect(args, installation, store, org).await
     }
 
@@ -104,10 +100,9 @@ impl AgentClient {
                 .hosting(HostingOptions::default());
         }
         let (runtime, answer_task) = (builder.start().await?, Mutex::default());
-        let tools = tool_set::build(&installation, &store, &RunningTurns::default())?;
-        let operations = Operations::new(store.clone(), tools, Clock::system());
         let org = org.id;
-        Ok(Self { runtime, operations, installation, store, org, in_process, answer_task })
+        let bus_url = address;
+        Ok(Self { runtime, installation, store, org, bus_url, in_process, answer_task })
     }
 
     /// Starts the task that answers for AI agents, unless it runs.
@@ -122,9 +117,20 @@ impl AgentClient {
         Ok(())
     }
 
-    /// Returns the operations of the org.
-    pub(crate) const fn operations(&self) -> OrgOperations<'_> {
-        self.operations.as_actor(Actor::Terminal, self.org)
+    pub(crate) const fn org(&self) -> OrgId {
+        self.org
+    }
+
+    pub(crate) const fn installation(&self) -> &Installation {
+        &self.installation
+    }
+
+    pub(crate) const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(crate) fn bus_url(&self) -> &str {
+        &self.bus_url
     }
 
     /// Returns whether the bus exists in this process only.

@@ -24,11 +24,12 @@ use ostler_runtime::operations::prune::RetentionWorker;
 use ostler_runtime::operations::reflection::SoulReflector;
 use ostler_runtime::operations::sweep::Sweeper;
 use ostler_runtime::running_turns::RunningTurns;
+use ostler_runtime::webhooks::{WebhookOptions, WebhookWorker};
 use ostler_runtime::workflow::WorkflowRunner;
 use ostler_server::metrics::{HttpMetrics, ReadMetrics};
 use ostler_server::{
-    ClientSecret, ConfigHost, IdentityProvider, Server, ServerDeps, ServerLimits, TableError,
-    ThreadOptions,
+    ClientSecret, ConfigHost, IdentityProvider, QueueBus, Server, ServerDeps, ServerLimits,
+    TableError, ThreadOptions,
 };
 use ostler_store::Store;
 use tokio::net::TcpListener;
@@ -55,6 +56,7 @@ pub(crate) struct App {
     threads: ThreadOptions,
     limits: ServerLimits,
     host: ConfigHost,
+    agent_runtimes: AgentRuntimes,
     installation: Installation,
     http_metrics: HttpMetrics,
 }
@@ -73,6 +75,8 @@ impl AnswerTask {
     }
 }
 
+/// The URL of a bus in this process.
+pub(crate) const MEMORY_BUS: &str = "memory:";
 /// How often due work is swept.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 /// How long recording a delivery may take after the timeout of the provider.
@@ -129,6 +133,7 @@ impl App {
             threads,
             limits: server_limits(&installation.config).map_err(|(_, why)| anyhow::anyhow!(why))?,
             host: ConfigHost(Arc::new(Host::new(installation)?)),
+            agent_runtimes: AgentRuntimes::default(),
             installation: installation.clone(),
             http_metrics: HttpMetrics::default(),
         })
@@ -145,7 +150,8 @@ impl App {
     ) -> anyhow::Result<()> {
         let worker = self.worker.clone();
         let bus = BusConnection::connect_lazy(&self.bus_url, RabbitOptions::default())?;
-        let bridge = BusBridge::for_worker(&worker, self.intake.clone(), bus);
+        let bridge = BusBridge::for_worker(&worker, self.intake.clone(), bus)
+            .with_agent_runtimes(self.agent_runtimes.clone());
         let delivery_worker =
             self.delivery_worker().with_agent_runtimes(bridge.agent_runtimes().clone());
         let sweeper = Sweeper::for_worker(&worker, SWEEP_INTERVAL);
@@ -159,6 +165,8 @@ impl App {
         tasks.spawn(async move { delivery_worker.run(CONCURRENT_SENDS, deliver_until).await });
         let stopped = stop.clone();
         tasks.spawn(async move { sweeper.run(stopped).await });
+        let (webhooks, stopped) = (self.webhook_worker(), stop.clone());
+        tasks.spawn(async move { webhooks.run(stopped).await });
         let (retention, stopped) = (RetentionWorker::new(self.store.clone()), stop.clone());
         tasks.spawn(async move { retention.run(stopped).await });
         let (reflector, stopped) = (SoulReflector::for_worker(&worker), stop.clone());
@@ -214,6 +222,18 @@ impl App {
             .with_metrics(self.worker.deps().metrics.clone())
     }
 
+    fn webhook_worker(&self) -> WebhookWorker {
+        let (store, channels) = (self.store.clone(), self.channels.clone());
+        let clock = self.worker.deps().clock.clone();
+        WebhookWorker::new(store, channels, clock, WebhookOptions::default())
+    }
+
+    /// Uses agents that are on a bus already, at this address.
+    #[must_use]
+    pub(crate) fn on_bus(self, url: &str, agent_runtimes: AgentRuntimes) -> Self {
+        Self { bus_url: url.to_owned(), agent_runtimes, ..self }
+    }
+
     /// Returns how what this process measures is read.
     pub(crate) fn read_metrics(&self) -> ReadMetrics {
         let mut metrics = ProcessMetrics::new(self.store.clone());
@@ -252,6 +272,10 @@ impl App {
             clock,
             threads,
             host: self.host.clone(),
+            queues: QueueBus {
+                runtimes: self.agent_runtimes.clone(),
+                is_shared: self.bus_url != MEMORY_BUS,
+            },
             public_url,
         })?;
         Ok(server.with_limits(self.limits.clone()).with_metrics(self.http_metrics.clone()))

@@ -12,7 +12,7 @@ use ostler_engine::secret::{Secret, SecretError};
 
 use crate::config::keys::{ORG_SECRET_PREFIX, UNSPLASH_KEY};
 use crate::installation::Installation;
-use crate::screen::WARNING;
+use crate::screen::print_notes;
 
 /// Returns the secrets of orgs: the variables of an org, and the files in its folder
 /// below `secrets`.
@@ -64,15 +64,22 @@ pub(crate) fn create(
 /// Checks the result of reading a secret. A place that belongs to another org is an
 /// error; a secret that is missing gets only a note, because it may exist where it is
 /// used. `of` is what the secret belongs to, such as a channel with its name.
-pub(crate) fn check_reference(of: &str, read: Result<Secret, SecretError>) -> anyhow::Result<()> {
+pub(crate) fn missing_note(
+    of: &str,
+    read: Result<Secret, SecretError>,
+) -> anyhow::Result<Option<String>> {
     match read {
-        Ok(_) => Ok(()),
+        Ok(_) => Ok(None),
         Err(missing @ (SecretError::NotSet(_) | SecretError::FileUnreadable { .. })) => {
-            anstream::eprintln!(
-                "{WARNING}note{WARNING:#}: the secret of {of} is not on this machine yet; {missing}"
-            );
-            Ok(())
+            Ok(Some(format!("the secret of {of} is not on this machine yet; {missing}")))
         }
         Err(error) => bail!(error),
     }
+}
+
+/// Does the same, and prints the note.
+pub(crate) fn check_reference(of: &str, read: Result<Secret, SecretError>) -> anyhow::Result<()> {
+    let note = missing_note(of, read)?;
+    print_notes(note.as_slice());
+    Ok(())
 }

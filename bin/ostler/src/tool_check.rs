@@ -1,5 +1,5 @@
-//! What keeps the tools that an org has defined from working on this machine: secrets that
-//! are missing, and addresses that the configuration does not allow.
+//! What keeps the tools and channels of an org from working on this machine: secrets that are
+//! missing, and addresses that the configuration does not allow.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,9 @@ use ostler_domain::address::non_public_range;
 use ostler_domain::id::OrgId;
 use ostler_domain::secret::SecretRef;
 use ostler_domain::tool::SecretText;
-use ostler_domain::tool::org_tools::OrgTool;
+use ostler_domain::tool::org_tools::{OrgTool, OrgToolKind};
+use ostler_world::Kind;
+use ostler_world::plan::{Action, Plan};
 
 use crate::installation::Installation;
 use crate::secrets;
@@ -18,20 +20,50 @@ pub(crate) fn problems(installation: &Installation, org: OrgId, tool: &OrgTool) 
         OrgTool::Http(tool) => Some(tool.url.as_str()),
         OrgTool::Mcp(server) => server.url.as_deref(),
     };
+    let mut problems = missing_secrets(installation, org, tool);
     let name = format!("{} {}", tool.kind().description(), tool.name());
-    let readable = secrets::org_secrets(installation);
-    let missing =
-        secrets_of(tool).into_iter().filter_map(|secret| readable.read(org, secret).err());
-    let mut problems: Vec<String> = missing.map(|error| format!("{name}: {error}")).collect();
-    if !installation.config.local_network
-        && let Some((host, range)) = url.and_then(local_host)
-    {
-        problems.push(format!(
-            "{name}: {host} is not on the public internet ({range}); calls are refused until \
-             ostler.toml has `local_network = true`"
-        ));
-    }
+    problems.extend(url.and_then(|url| refused_address(installation, &name, url)));
     problems
+}
+
+/// Returns which secrets of a tool cannot be read, in sentences without a full stop.
+pub(crate) fn missing_secrets(
+    installation: &Installation,
+    org: OrgId,
+    tool: &OrgTool,
+) -> Vec<String> {
+    let readable = secrets::org_secrets(installation);
+    let errors = secrets_of(tool).into_iter().filter_map(|secret| readable.read(org, secret).err());
+    let name = format!("{} {}", tool.kind().description(), tool.name());
+    errors.map(|error| format!("{name}: {error}")).collect()
+}
+
+/// Returns which addresses that a plan writes are refused on this machine, in sentences
+/// without a full stop.
+pub(crate) fn refused_addresses(installation: &Installation, plan: &Plan) -> Vec<String> {
+    let written = plan.changes.iter().filter(|change| change.action != Action::Remove);
+    let found = written.filter_map(|change| {
+        let resource = plan.after.get(&change.address)?.value();
+        let (kind, address) = match change.address.kind {
+            Kind::Tool => (OrgToolKind::Http.description(), &resource["url"]),
+            Kind::McpServer => (OrgToolKind::Mcp.description(), &resource["url"]),
+            Kind::Channel if resource["kind"] == "email" => {
+                ("the mail server of channel", &resource["settings"]["smtp"]["host"])
+            }
+            Kind::Channel => ("channel", &resource["settings"]["url"]),
+            _ => return None,
+        };
+        refused_address(installation, &format!("{kind} {}", change.address.name), address.as_str()?)
+    });
+    found.collect()
+}
+
+fn refused_address(installation: &Installation, name: &str, url: &str) -> Option<String> {
+    let (host, range) = (!installation.config.local_network).then(|| local_host(url))??;
+    Some(format!(
+        "{name}: {host} is not on the public internet ({range}); nothing is sent there until \
+         ostler.toml has `local_network = true`"
+    ))
 }
 
 /// Returns the places of the secrets that a tool uses.
@@ -43,9 +75,9 @@ pub(crate) fn secrets_of(tool: &OrgTool) -> Vec<&SecretRef> {
     first.chain(second.into_iter().flatten()).filter_map(SecretText::secret).collect()
 }
 
-/// Returns the host of a URL and its range, if it is known not to be public.
+/// Returns the host of a URL, or a host alone, and its range, if it is known not to be public.
 fn local_host(url: &str) -> Option<(String, &'static str)> {
-    let rest = url.split_once("://")?.1;
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?;
     let host = match host.strip_prefix('[') {
@@ -71,6 +103,8 @@ mod tests {
             ("http://localhost/x", Some("localhost")),
             ("http://user@10.1.2.3/x", Some("10.1.2.3")),
             ("http://[::1]:80/x", Some("::1")),
+            ("10.0.0.25", Some("10.0.0.25")),
+            ("mail.example", None),
             ("https://shop.example/127.0.0.1", None),
             ("https://1.1.1.1", None),
         ];

@@ -2,6 +2,7 @@
 
 use ostler_domain::gate::AskReason;
 use ostler_domain::gate::approval::ApprovalStatus;
+use ostler_domain::gate::blast_radius::BlastRadius;
 use ostler_domain::id::{AgentId, ApprovalId, SessionId};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::ToolName;
@@ -35,6 +36,8 @@ pub struct ApprovalDetail {
     #[serde(flatten)]
     pub approval: Approval,
     pub rule: DecisionRule,
+    /// What the call would touch.
+    pub blast_radius: BlastRadius,
 }
 
 /// A call that was approved, and when it is made.

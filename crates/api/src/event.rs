@@ -4,7 +4,7 @@
 //! as `Last-Event-ID` and neither misses nor repeats an event. Events without an
 //! id are ephemeral.
 
-use ostler_domain::id::SessionId;
+use ostler_domain::id::{AgentId, RunId, SessionId};
 use ostler_domain::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,38 @@ pub struct EventsQuery {
 pub struct EventData {
     pub at: Timestamp,
     pub data: Value,
+}
+
+/// Data of the `delta` event: what an agent is writing.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct AgentDelta {
+    pub session: SessionId,
+    pub run: RunId,
+    pub agent: AgentId,
+    /// How many drafts of this run were discarded before.
+    pub attempt: u32,
+    #[serde(flatten)]
+    pub change: DraftChange,
+}
+
+/// How a draft changes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(tag = "delta", rename_all = "snake_case")]
+pub enum DraftChange {
+    Text {
+        /// The length of the draft before this text, in bytes.
+        offset: usize,
+        text: String,
+    },
+    /// The draft so far is void.
+    DraftDiscarded,
+    Calling {
+        tool: String,
+    },
+    /// The run is committed, with its messages.
+    Over,
+    #[serde(other)]
+    Other,
 }
 
 /// Data of the `pruned` event: read a snapshot, then continue with the stream.

@@ -14,30 +14,42 @@
 //! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_outcome`], [`notice`] | what waits for a person |
 //! | [`hierarchy`] | issues, delegations and insights between business layers; proposals about agents |
 //! | [`org`], [`contact`], [`audit`] | organizations and members, contacts, the audit log |
+//! | [`key`] | API keys |
+//! | [`resource`] | the resources of an installation as a whole, plans and changes |
+//! | [`data`], [`tool`] | business data; the tools that agents can have |
+//! | [`deep_link`] | links that open a conversation |
+//! | [`queue_agent`] | agents on queues, their teams, work, queues and dead letters |
 //! | [`run`], [`soul`] | runs with their harness, souls |
-//! | [`workflow`], [`refund`] | workflows, refunds |
+//! | [`workflow`], [`workflow_schedule`], [`refund`] | workflows, schedules, refunds |
+//! | [`agent_test`], [`channel_test`] | trying an agent or a channel |
 //! | [`inbox`] | what waits for a person in an agency and its clients |
 //! | [`completion`] | chat completions in the form of the OpenAI API |
 //! | [`credit`] | credit accounts and ledgers |
 //! | [`knowledge`] | knowledge documents |
 //! | [`thread`], [`thread_event`] | threads of the interactive harness and their events |
 //! | [`event`] | the event stream |
+//! | [`webhook`] | webhooks to which events are sent |
 //! | [`account`] | log-in of people and their own accounts |
 //! | [`names`] | names of agents and people by id |
 //! | [`me`] | the identity of the caller |
 //! | [`service`] | the state of the server |
 
 pub mod account;
+pub mod agent_test;
 pub mod approval;
 pub mod audit;
+pub mod channel_test;
 pub mod completion;
 pub mod contact;
 pub mod credit;
+pub mod data;
 pub mod dead_letter;
+pub mod deep_link;
 pub mod escalation;
 pub mod event;
 pub mod hierarchy;
 pub mod inbox;
+pub mod key;
 pub mod knowledge;
 pub mod me;
 pub mod names;
@@ -45,7 +57,9 @@ pub mod notice;
 pub mod org;
 pub mod page;
 pub mod problem;
+pub mod queue_agent;
 pub mod refund;
+pub mod resource;
 pub mod run;
 pub mod service;
 pub mod session;
@@ -53,6 +67,9 @@ pub mod session_work;
 pub mod soul;
 pub mod thread;
 pub mod thread_event;
+pub mod tool;
 pub mod transcript;
 pub mod unknown_outcome;
+pub mod webhook;
 pub mod workflow;
+pub mod workflow_schedule;

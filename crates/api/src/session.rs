@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::approval::Approval;
 use crate::escalation::Escalation;
+use crate::transcript::SessionEvent;
 
 /// A session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -118,6 +119,9 @@ pub struct SessionDetail {
     /// Its last runs, oldest first.
     pub runs: Vec<Run>,
     pub approvals: Vec<Approval>,
+    /// What happened besides messages and calls, oldest first.
+    #[serde(default)]
+    pub timeline: Vec<SessionEvent>,
 }
 
 /// A message of a session.
@@ -214,6 +218,15 @@ pub struct TakeoverResult {
 #[serde(deny_unknown_fields)]
 pub struct SendMessageRequest {
     pub text: String,
+}
+
+/// Body of `POST sessions/ID/resume`, which may be left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResumeRequest {
+    /// What the agent is told besides what was written to the customer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<String>,
 }
 
 /// Body of `POST sessions/ID/assign`.

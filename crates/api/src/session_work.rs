@@ -6,7 +6,7 @@ use ostler_domain::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::session::{Message, Session};
+use crate::session::{Author, Message, Session};
 
 /// A session in a list, as the caller sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +18,15 @@ pub struct ListedSession {
     pub notes: u32,
     /// How many messages the caller has not read; 0 if the session is closed.
     pub unread: u32,
+    pub last_message: Option<MessagePreview>,
+}
+
+/// The beginning of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessagePreview {
+    pub at: Timestamp,
+    pub author: Author,
+    pub text: String,
 }
 
 /// Who has a session.

@@ -2,7 +2,7 @@
 //! people did.
 
 use ostler_domain::human::escalation::Urgency;
-use ostler_domain::id::{ApprovalId, RunId};
+use ostler_domain::id::{AgentId, ApprovalId, RunId, UserId};
 use ostler_domain::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,18 +100,90 @@ pub struct EscalationLine {
     pub urgency: Option<Urgency>,
 }
 
+/// What happened to a session besides messages and calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum SessionEvent {
+    /// An agent handed the session to another one.
+    Handoff(HandoffEvent),
+    /// An agent, or a rule, asked for a person.
+    Escalation(EscalationEvent),
+    /// A person did something with it.
+    Change(SessionChange),
+}
+
+impl SessionEvent {
+    /// Returns when it happened.
+    pub const fn at(&self) -> Timestamp {
+        match self {
+            Self::Handoff(event) => event.at,
+            Self::Escalation(event) => event.at,
+            Self::Change(event) => event.at,
+        }
+    }
+}
+
+/// A handoff from one agent to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HandoffEvent {
+    pub at: Timestamp,
+    pub from: AgentId,
+    pub to: AgentId,
+    pub reason: String,
+    /// What the next agent was told.
+    pub context_summary: String,
+}
+
+/// An escalation in the past or at present.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EscalationEvent {
+    pub at: Timestamp,
+    pub run: RunId,
+    pub reason: String,
+}
+
 /// What a person did with a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionChange {
     pub at: Timestamp,
     pub who: String,
+    /// The person, or the key as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<UserId>,
     /// The action in the audit log.
     pub action: String,
     /// The tool whose call was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// Why it was rejected, or what was settled before the session was handed back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+impl SessionChange {
+    /// Describes what the person did, behind their name.
+    pub fn describe(&self) -> String {
+        let tool = self.tool.as_deref().unwrap_or("a call");
+        match self.action.as_str() {
+            "take_over" => "took the conversation over; the agents stop answering".to_owned(),
+            "resume" => "handed the conversation back to the agents".to_owned(),
+            "dismiss_escalation" => "dismissed the escalation as a false alarm".to_owned(),
+            "close_session" => "closed the session".to_owned(),
+            "assign_team" => "assigned a team of agents".to_owned(),
+            "add_note" => "added a note".to_owned(),
+            "delete_note" => "deleted a note".to_owned(),
+            "approve" => format!("approved {tool}"),
+            "approve_with_changes" => format!("approved {tool} with other arguments"),
+            "refused" => match &self.tool {
+                Some(tool) => format!("tried to decide about {tool} and was not allowed to"),
+                None => "tried to change the session and was not allowed to".to_owned(),
+            },
+            "reject" => {
+                format!("rejected {tool}: {}", self.reason.as_deref().unwrap_or_default())
+            }
+            other => other.replace('_', " "),
+        }
+    }
 }
 
 /// The rule behind a decision on a tool call.

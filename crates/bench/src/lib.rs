@@ -14,6 +14,7 @@ mod report;
 mod store;
 mod tui;
 mod turn;
+mod workflow;
 
 use std::fmt;
 use std::sync::Arc;
@@ -68,6 +69,8 @@ pub enum Suite {
     Apply,
     /// Frames of the terminal UI.
     Tui,
+    /// Checkpointed steps of workflows.
+    Workflow,
 }
 
 /// Why a measurement failed.
@@ -95,6 +98,8 @@ pub enum BenchError {
     Http(String),
     #[error("an agent stopped without a reply")]
     NoReply,
+    #[error("the tool of the benchmark was not called")]
+    ToolNotCalled,
     #[error(transparent)]
     Tool(#[from] ostler_engine::tool::ToolSetError),
     #[error(transparent)]
@@ -133,6 +138,7 @@ pub async fn run(
         Suite::Memory => ("memory", memory::run(options, progress).await?),
         Suite::Apply => ("apply", apply::run(options, progress).await?),
         Suite::Tui => ("tui", tui::run(options, progress)?),
+        Suite::Workflow => ("workflow", workflow::run(options, progress).await?),
         Suite::Turn => ("turn", turn::run(options, progress).await?),
     };
     Ok(Report { suite, machine: Machine::read(), results })

@@ -69,6 +69,10 @@ async fn turns(
     time: Duration,
 ) -> Result<Measurement, BenchError> {
     setup.turn("warm", task).await?;
+    // A call that the harness refuses is other work.
+    if matches!(task, Task::Tool) && setup.look.calls() == 0 {
+        return Err(BenchError::ToolNotCalled);
+    }
     let (start, cpu) = (Instant::now(), cpu_time());
     let customers: Vec<_> = (0..sessions)
         .map(|number| {

@@ -64,6 +64,24 @@ impl ChannelConnection {
         })
     }
 
+    /// Contacts the provider without sending a message, as far as that is possible. Returns
+    /// what it found, or why messages cannot be sent, each in words.
+    pub async fn check(&self) -> Result<String, String> {
+        match self {
+            Self::Telegram(bot) => {
+                let name = bot.fetch_username().await.map_err(|error| error.to_string())?;
+                Ok(format!("Telegram knows the bot as @{name}"))
+            }
+            Self::Email(mailbox) => mailbox.check().await,
+            Self::Webhook(_) => {
+                Ok("the settings and the secret can be used; send a test message to see whether \
+                    the other side takes it"
+                    .to_owned())
+            }
+            Self::Webchat(_) => Ok("visitors can write on the page of the chat".to_owned()),
+        }
+    }
+
     /// Splits a message into the pieces that are sent one by one. The same message
     /// always has the same pieces.
     pub fn pieces(&self, message: &OutboundMessage) -> Vec<MessagePiece> {

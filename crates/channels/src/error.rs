@@ -5,6 +5,8 @@ use std::time::Duration;
 use ostler_domain::message::MAX_BLOB_BYTES;
 use ostler_domain::secret::SecretRef;
 
+use crate::settings::InvalidSetting;
+
 /// Why a binding cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
@@ -16,6 +18,12 @@ pub enum OpenError {
     UnreadableSecret { channel: String, location: SecretRef, reason: String },
     #[error("the secret of this {channel} binding is not {expected}")]
     InvalidSecret { channel: String, expected: &'static str },
+}
+
+impl OpenError {
+    pub(crate) fn invalid_settings(channel: &str, invalid: &InvalidSetting) -> Self {
+        Self::InvalidSettings { channel: channel.to_owned(), reason: invalid.to_string() }
+    }
 }
 
 /// Why an inbound request is not accepted.

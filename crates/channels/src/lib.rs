@@ -14,6 +14,7 @@
 //! | [`outcome`] | the outcome of a send |
 //! | [`text`] | Markdown: parsing, splitting, rendering as HTML or plain text |
 //! | [`signature`] | signatures of Standard Webhooks |
+//! | `event_request` | an event of an org to one of its webhooks |
 //! | [`telegram`], [`email`], [`webhook`], [`webchat`] | one channel each |
 //!
 //! A binding is opened for each use ([`Channels::open`]), without contacting
@@ -29,6 +30,7 @@ pub mod email;
 pub mod email_thread;
 mod encoding;
 pub mod error;
+mod event_request;
 mod http;
 pub mod inbound;
 pub mod limits;
@@ -51,8 +53,10 @@ use ostler_domain::id::OrgId;
 use ostler_domain::secret::SecretRef;
 use ostler_http::HttpSetupError;
 
+pub use crate::event_request::{EventRequest, EventResponse};
 pub use crate::http::HttpLimits;
 pub use crate::network::NetworkAccess;
+pub use crate::settings::InvalidSetting;
 
 use crate::connection::ChannelConnection;
 use crate::email::Email;
@@ -71,6 +75,18 @@ pub struct BindingConfig {
     /// The settings of the channel, as JSON.
     pub settings: String,
     pub secret: Option<SecretRef>,
+}
+
+/// Checks the settings of a channel, JSON, as far as it needs neither a secret nor the network.
+pub fn check_settings(channel: &Channel, settings: &str) -> Result<(), InvalidSetting> {
+    match channel {
+        Channel::Telegram => telegram::check_settings(settings),
+        Channel::Email => email::check_settings(settings),
+        Channel::Webchat => webchat::check_settings(settings),
+        Channel::Sms | Channel::Whatsapp | Channel::Webhook | Channel::Named(_) => {
+            webhook::check_settings(settings)
+        }
+    }
 }
 
 /// Opens bindings. Clones share one connection pool.

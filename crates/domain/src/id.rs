@@ -193,6 +193,10 @@ ids! {
     MessageId = b"msg";
     /// A note of a person about a session.
     NoteId = b"nte";
+    /// A webhook: an address to which events are sent.
+    WebhookId = b"whk";
+    /// An event that is sent to a webhook.
+    WebhookDeliveryId = b"whd";
     /// A run.
     RunId = b"run";
     /// An inbox entry: a received message that waits to be processed.

@@ -24,6 +24,8 @@
 //! | [`queue_agent`] | agents on the bus: authority, selection, deadlines, failures |
 //! | [`workflow`] | durable graphs of steps: what runs next, what is undone |
 //! | [`channel`] | channels, their bindings, and the retry of sends |
+//! | [`event`] | what happens in an org: the kinds of events and their data |
+//! | [`webhook`] | addresses to which events are sent: retries, and when one is switched off |
 //! | [`run_diff`] | what changes when a stored run is run again |
 //!
 //! The modules share [`id`], [`time`], [`mod@reference`] codes, [`message`] parts,
@@ -60,6 +62,7 @@ pub mod audit;
 pub mod business_data;
 pub mod channel;
 pub mod contact;
+pub mod event;
 pub mod gate;
 mod graph;
 pub mod hierarchy;
@@ -87,6 +90,7 @@ pub mod soul;
 pub mod team;
 pub mod time;
 pub mod tool;
+pub mod webhook;
 pub mod workflow;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Messages: the parts they consist of.
+//! Messages: the parts they consist of, their authors and purposes.
 //!
 //! Anything but text is stored as a blob, and the part refers to it.
 
@@ -7,7 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::id::BlobId;
+use crate::id::{AgentId, BlobId, UserId};
 
 /// The largest size of a blob, in bytes.
 pub const MAX_BLOB_BYTES: usize = 20 * 1024 * 1024;
@@ -53,6 +53,39 @@ impl MessagePart {
             Self::Text { .. } | Self::Unknown => None,
         }
     }
+}
+
+/// The author of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum MessageAuthor {
+    Customer {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+    },
+    Agent {
+        id: AgentId,
+    },
+    /// A person who took the conversation over.
+    Human {
+        user: UserId,
+    },
+    /// The runtime itself.
+    System,
+}
+
+/// The purpose of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MessagePurpose {
+    #[default]
+    Talk,
+    /// Introduces a colleague's answer.
+    Transition,
+    /// Asks the customer to wait.
+    Hold,
+    /// Tells the customer something about the conversation itself.
+    Notice,
 }
 
 /// A reference to a blob.

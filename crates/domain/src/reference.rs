@@ -43,6 +43,16 @@ impl ReferenceCode {
     }
 }
 
+impl schemars::JsonSchema for ReferenceCode {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ReferenceCode".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "examples": ["OST-2026-1115-007"]})
+    }
+}
+
 impl fmt::Display for ReferenceCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { year, month, day, sequence } = self;

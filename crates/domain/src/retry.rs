@@ -1,4 +1,4 @@
-//! Retry policies of model calls, channels and dead letters.
+//! Retry policies of model calls, channels, webhooks and dead letters.
 
 use std::time::Duration;
 
@@ -31,6 +31,10 @@ impl RetryPolicy {
     /// Calls of the observer and the reflector of a thread's memory: 5, 20, 80 and 320
     /// seconds.
     pub const MEMORY: Self = Self::new(5, 5000, 4, 600_000, 0);
+
+    /// Events to webhooks: 16 attempts within three days, the first waits 5, 20 and 80
+    /// seconds, the last ones eight hours.
+    pub const WEBHOOK: Self = Self::new(16, 5000, 4, 28_800_000, 10);
 
     const fn new(
         max_attempts: u32,

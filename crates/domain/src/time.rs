@@ -44,6 +44,15 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
+    /// Returns the time in UTC as RFC 3339 writes it, such as `2026-11-18T09:30:00.250Z`.
+    pub fn to_rfc3339(self) -> String {
+        let millis = self.0.rem_euclid(MILLIS_PER_DAY);
+        let (seconds, millis) = (millis / 1000, millis % 1000);
+        let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        let day = self.utc_day().to_iso();
+        format!("{day}T{hours:02}:{minutes:02}:{seconds:02}.{millis:03}Z")
+    }
+
     /// Returns the UTC day of this timestamp.
     pub fn utc_day(self) -> UtcDay {
         UtcDay(self.0.div_euclid(MILLIS_PER_DAY))

@@ -2,8 +2,8 @@
 //!
 //! Bytes go in with [`SseParser::feed`], events come out of
 //! [`SseParser::next_event`]. How the bytes are split does not matter. Lines are
-//! not allocated; an event with one data line borrows from the buffer. Ids and
-//! reconnection times are ignored, because streams are never resumed.
+//! not allocated; an event with one data line borrows from the buffer. Reconnection times
+//! are ignored.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,6 +11,8 @@ use std::ops::Range;
 /// A server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent<'a> {
+    /// The position after the event, if it has one; streams of models have none.
+    pub id: Option<Cow<'a, str>>,
     /// Empty if the event has none.
     pub name: Cow<'a, str>,
     /// Several data lines are joined.
@@ -37,6 +39,7 @@ pub struct SseParser {
     after_cr: bool,
     /// Whether nothing was read yet, so that a byte order mark may follow.
     fresh: bool,
+    id: Option<Range<usize>>,
     name: Option<Range<usize>>,
     data: Data,
     limit: usize,
@@ -63,6 +66,7 @@ impl SseParser {
             scanned: 0,
             after_cr: false,
             fresh: true,
+            id: None,
             name: None,
             data: Data::None,
             limit,
@@ -155,7 +159,7 @@ impl SseParser {
         if line.is_empty() {
             let complete = !matches!(self.data, Data::None);
             if !complete {
-                self.name = None;
+                (self.id, self.name) = (None, None);
                 self.forget_if_empty();
             }
             return complete;
@@ -170,6 +174,7 @@ impl SseParser {
         match &bytes[..colon.unwrap_or(bytes.len())] {
             b"data" => self.take_data(value),
             b"event" => self.name = Some(value),
+            b"id" => self.id = Some(value),
             _ => self.forget_if_empty(),
         }
         false
@@ -195,13 +200,14 @@ impl SseParser {
     /// Drops what was read outside an event, because comments and blank lines may come
     /// for hours.
     fn forget_if_empty(&mut self) {
-        if matches!(self.data, Data::None) && self.name.is_none() {
+        if matches!(self.data, Data::None) && self.name.is_none() && self.id.is_none() {
             self.begin = self.line;
         }
     }
 
     fn dispatch(&mut self) -> SseEvent<'_> {
         let event = &self.buffer[self.begin..];
+        let id = self.id.take().map(|id| text(&event[id]));
         let name = self.name.take().map_or(Cow::Borrowed(""), |name| text(&event[name]));
         let data = match std::mem::take(&mut self.data) {
             Data::None => Cow::Borrowed(""),
@@ -209,7 +215,7 @@ impl SseParser {
             Data::Lines(lines) => Cow::Owned(String::from_utf8_lossy(&lines).into_owned()),
         };
         self.begin = self.line;
-        SseEvent { name, data }
+        SseEvent { id, name, data }
     }
 }
 

@@ -50,6 +50,24 @@ fn events_are_parsed_as_browsers_do() {
     check("", &[]);
 }
 
+/// An id belongs to one event; in which pieces the bytes come does not matter.
+#[test]
+fn ids_are_those_of_their_events() {
+    let text = "id: 7-1\nevent: x\ndata: a\n\ndata: b\n\nid: 8\n\ndata: c\nid: 9\n\n";
+    for size in 1..text.len() {
+        let (mut parser, mut ids) = (SseParser::new(100), Vec::new());
+        for piece in text.as_bytes().chunks(size) {
+            parser.feed(piece);
+            while let Some(event) = parser.next_event().unwrap() {
+                ids.push((event.id.map(String::from), String::from(event.data)));
+            }
+        }
+        let expected = [(Some("7-1"), "a"), (None, "b"), (Some("9"), "c")];
+        let expected = expected.map(|(id, data)| (id.map(str::to_owned), data.to_owned()));
+        assert_eq!(ids, expected, "pieces of {size}");
+    }
+}
+
 #[test]
 fn the_last_event_may_lack_its_blank_line() {
     check("data: a\n\ndata: b", &[("", "a"), ("", "b")]);

@@ -61,6 +61,12 @@ impl BusBridge {
         Self { store, bell, intake, connection, agent_runtimes }
     }
 
+    /// Keeps the agents of each org that are on a bus here.
+    #[must_use]
+    pub fn with_agent_runtimes(self, agent_runtimes: AgentRuntimes) -> Self {
+        Self { agent_runtimes, ..self }
+    }
+
     /// Returns the agents of each org that are on a bus.
     pub const fn agent_runtimes(&self) -> &AgentRuntimes {
         &self.agent_runtimes

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ostler_domain::id::{AgentId, ConversationId, OrgId, RunId, SessionId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
@@ -12,7 +13,7 @@ use tokio::sync::broadcast;
 const MAX_LAG: usize = 1024;
 
 /// A content of what an agent is writing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Delta {
     pub org: OrgId,
     /// Known before the first session of the conversation is stored.
@@ -27,9 +28,10 @@ pub struct Delta {
 }
 
 /// What changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "delta", rename_all = "snake_case")]
 pub enum DeltaContent {
+    /// More text of the draft.
     Text {
         /// The length of the draft before this text, in bytes.
         offset: usize,
@@ -37,9 +39,8 @@ pub enum DeltaContent {
     },
     /// The draft so far is void.
     DraftDiscarded,
-    Calling {
-        tool: String,
-    },
+    /// The agent calls a tool.
+    Calling { tool: String },
     /// The run is committed, with its messages.
     Over,
 }

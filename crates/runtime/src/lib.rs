@@ -14,6 +14,7 @@
 //! | [`workflow`] | running durable workflows | assembly |
 //! | [`agents`] | agents on the message bus | |
 //! | [`delivery`] | sending outbox entries to channels and to the bus | agents |
+//! | [`webhooks`] | sending events to the webhooks of orgs | |
 //! | [`operations`] | what operators do, and the sweeper | assembly, team, agent_changes, hierarchy, conversation, workflow, agents |
 //! | [`administration`] | what agents administer: clients, orgs, settings and agents | operations |
 //! | [`bus_bridge`] | connecting a process to the buses of its installation | agents, conversation |
@@ -33,6 +34,7 @@
 //! | [`channel_binding`] | bindings in the form that channels take |
 //! | [`shared_bot`] | the platform's bots and web chats, through which people reach other orgs too |
 //! | `account_links` | the accounts on channels that belong to users |
+//! | `colleagues` | the names of people who work from the org's chats without an account |
 //! | `deep_links` | the links that open a conversation with an org |
 //! | `sign_up` | making the organization of a stranger who signs up |
 //! | [`run_error`] | why a run failed |
@@ -53,6 +55,7 @@ pub mod assembly;
 pub mod bus_bridge;
 mod change_audit;
 pub mod channel_binding;
+mod colleagues;
 pub mod conversation;
 mod deep_links;
 pub mod delivery;
@@ -77,5 +80,6 @@ pub mod team;
 pub mod toolbox;
 mod trace_context;
 mod turn_tool;
+pub mod webhooks;
 mod workers;
 pub mod workflow;

@@ -1,9 +1,8 @@
 //! What a run or an operation is going to commit: messages, outbox entries, events,
 //! notices and counters, collected until one transaction stores them.
 
-use std::borrow::Cow;
-
-use ostler_domain::id::{AgentId, MessageId, NoticeId, OutboxId, RunId, SessionId, UserId};
+use ostler_domain::event::{MessageAdded, OrgEvent, SessionOpened};
+use ostler_domain::id::{AgentId, MessageId, NoticeId, OutboxId, RunId, UserId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::time::{Timestamp, Window};
@@ -13,7 +12,6 @@ use ostler_store::{
     Author, CounterIncrement, NewAuditEntry, NewEvent, NewMessage, NewNotice, NewOutboxEntry,
     StoredApproval, TurnCharges, TurnSideEffects,
 };
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::ids::fresh;
@@ -62,17 +60,6 @@ impl DraftMessage {
     }
 }
 
-/// The event that a message was added.
-#[derive(Serialize)]
-struct MessageAdded<'a> {
-    author: &'a MessageAuthor,
-    message: MessageId,
-    purpose: Purpose,
-    run: Option<RunId>,
-    session: SessionId,
-    text: Cow<'a, str>,
-}
-
 impl PendingCommit {
     /// Adds a message to the thread of a session, with its event, and returns its id.
     pub(crate) fn add_message(
@@ -87,12 +74,24 @@ impl PendingCommit {
         let id = fresh(MessageId::from_u128);
         let data = encode(&message);
         session.messages = session.messages.saturating_add(1);
-        let (author, purpose, text) = (&message.author, message.purpose, message.text());
-        let event = MessageAdded { author, message: id, purpose, run, session: session.id, text };
-        self.add_event("message", event);
+        let (author, purpose) = (message.author.clone(), message.purpose);
+        let (session, text) = (session.id, message.text().into_owned());
+        let event = MessageAdded { author, message: id, purpose, run, session, text };
+        self.add_event(&OrgEvent::Message(event));
         self.messages.push(NewMessage { id, data });
         self.thread_messages.push(message);
         id
+    }
+
+    /// Adds the event that a session began, before those of its messages.
+    pub(crate) fn add_opening(&mut self, session: &Session) {
+        let opened = SessionOpened {
+            session: session.id,
+            channel: session.channel.clone(),
+            entry: session.entry,
+            agent: session.active_agent(),
+        };
+        self.events.insert(0, NewEvent::new(&OrgEvent::SessionOpened(opened)));
     }
 
     pub(crate) fn add_outgoing(&mut self, author: Author, outgoing: &OutgoingMessage) {
@@ -102,9 +101,8 @@ impl PendingCommit {
     }
 
     /// Adds an event to the org's event log.
-    #[allow(clippy::needless_pass_by_value, reason = "callers build it for this call")]
-    pub(crate) fn add_event(&mut self, kind: &str, data: impl Serialize) {
-        self.events.push(NewEvent { kind: kind.to_owned(), data: encode(&data) });
+    pub(crate) fn add_event(&mut self, event: &OrgEvent) {
+        self.events.push(NewEvent::new(event));
     }
 
     #[allow(clippy::needless_pass_by_value, reason = "callers build it for this call")]

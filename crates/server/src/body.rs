@@ -95,7 +95,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> FromRequest<S> for Js
 }
 
 /// Parses JSON: a large text on a thread of its own, so that it delays nobody else.
-async fn parse<T: DeserializeOwned + Send + 'static>(body: Bytes) -> serde_json::Result<T> {
+pub(crate) async fn parse<T: DeserializeOwned + Send + 'static>(
+    body: Bytes,
+) -> serde_json::Result<T> {
     if body.len() <= MAX_INLINE_BYTES {
         return serde_json::from_slice(&body);
     }

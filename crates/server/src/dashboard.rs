@@ -19,9 +19,10 @@ struct Files;
 const INDEX: &str = "index.html";
 const NOT_BUILT: &str = include_str!("dashboard/not_built.html");
 
-/// Only files of the server itself: no inline script, no other host, no frame around it.
+/// Only files of the server itself: no inline script, no other host, no frame around it. It shows
+/// the page of a web chat in a frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-                      connect-src 'self'; img-src 'self' blob:; base-uri 'none'; \
+                      connect-src 'self'; img-src 'self' blob:; frame-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 
 /// Files of `assets/` have a hash in their name, so they never change.

@@ -7,9 +7,11 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ostler_api::problem::{PROBLEM_MEDIA_TYPE, Problem, ProblemCode};
 use ostler_channels::error::{OpenError, ReceiveError};
+use ostler_domain::queue_agent::delegation::DelegationRefused;
 use ostler_harness::HarnessError;
+use ostler_runtime::agents::QueueError;
 use ostler_runtime::conversation::receive::InboundError;
-use ostler_runtime::operations::{OperationError, WorkflowRefused};
+use ostler_runtime::operations::{OperationError, QueueAgentRefused, WorkflowRefused};
 use ostler_store::StoreError;
 
 /// `Retry-After` in seconds, unless the error says more.
@@ -135,6 +137,7 @@ impl From<OperationError> for ApiError {
             ) => ProblemCode::NotNow,
             OperationError::Workflow(_) => ProblemCode::Invalid,
             OperationError::Escalation(_)
+            | OperationError::TakenOverBy(_)
             | OperationError::Refund(_)
             | OperationError::Exchange(_)
             | OperationError::Status(_)
@@ -142,9 +145,13 @@ impl From<OperationError> for ApiError {
             | OperationError::ToolUnavailable { .. }
             | OperationError::Unreachable(_)
             | OperationError::NotReplayable { .. }
+            | OperationError::WebhookOff
             | OperationError::NoAnsweringAgent => ProblemCode::NotNow,
+            OperationError::QueueAgent(
+                QueueAgentRefused::NotOnWorkList(_) | QueueAgentRefused::NoPlan(_),
+            ) => ProblemCode::NotFound,
             OperationError::QueueAgent(_) => ProblemCode::NotNow,
-            OperationError::Queue(_) => ProblemCode::Unavailable,
+            OperationError::Queue(ref error) => queue_code(error),
             OperationError::AlreadyBound(_)
             | OperationError::AlreadyApproved(_)
             | OperationError::AlreadyMember { .. }
@@ -190,11 +197,36 @@ impl From<OperationError> for ApiError {
             | OperationError::Email(_)
             | OperationError::Agent(_)
             | OperationError::MissingField(_)
+            | OperationError::Webhook(_)
             | OperationError::UnusableBot(_)
             | OperationError::Empty(_) => ProblemCode::Invalid,
             OperationError::AgentChange(_) => ProblemCode::Forbidden,
         };
         Self::new(code, error.to_string())
+    }
+}
+
+/// Returns the code of an error of agents on queues.
+const fn queue_code(error: &QueueError) -> ProblemCode {
+    match error {
+        QueueError::UnknownAgent(_)
+        | QueueError::UnknownTeam(_)
+        | QueueError::UnknownPlan(_)
+        | QueueError::NotOnWorkList(_)
+        | QueueError::Delegation(DelegationRefused::Unknown(_)) => ProblemCode::NotFound,
+        QueueError::TeamExists(_) => ProblemCode::Conflict,
+        QueueError::Delegation(_)
+        | QueueError::Team(_)
+        | QueueError::Plan(_)
+        | QueueError::NoAgentAvailable(_)
+        | QueueError::AgentStopped(_)
+        | QueueError::AlreadyRunning(_)
+        | QueueError::PlacementConflict(_)
+        | QueueError::NoQuorum { .. } => ProblemCode::NotNow,
+        QueueError::UnknownAgentType(_) | QueueError::InvalidRecord { .. } => ProblemCode::Invalid,
+        QueueError::Bus(_) | QueueError::Records(_) | QueueError::Stopped => {
+            ProblemCode::Unavailable
+        }
     }
 }
 

@@ -19,13 +19,14 @@ use sha2::{Digest, Sha256};
 use crate::body;
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
-use crate::refusals;
 use crate::server::Server;
+use crate::{refusals, resources};
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_KEY_LENGTH: usize = 128;
-/// How the path of a route ends whose response holds a secret, which is never stored.
-const SECRET_RESPONSE: &str = "/password-code";
+/// How the paths of routes end whose responses are never stored: those with a secret, and those
+/// that change nothing.
+const NOT_STORED: [&str; 3] = ["/password-code", "/deep-links", "/resources/plan"];
 
 /// What is stored of a request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,12 +55,14 @@ pub(crate) async fn run_once(
         return Ok(next.run(request).await);
     };
     let about = refusals::org_of_path(&server, request.uri().path()).await;
-    let is_secret = request.uri().path().ends_with(SECRET_RESPONSE);
-    let Some(org) = caller.storage_org(about).filter(|_| !is_secret) else {
+    let path = request.uri().path();
+    let is_stored = !NOT_STORED.iter().any(|end| path.ends_with(end));
+    let limit = resources::max_body(path);
+    let Some(org) = caller.storage_org(about).filter(|_| is_stored) else {
         return Ok(next.run(request).await);
     };
     let (head, body) = request.into_parts();
-    let body = body::read(body, body::MAX_BYTES).await?;
+    let body = body::read(body, limit).await?;
     let fingerprint = hash(&[head.uri.path().as_bytes(), &body]);
     let id = record_id(&hash(&[&caller.id().to_be_bytes(), key.as_bytes()]));
     let fingerprint: String = fingerprint.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
 use axum::http::{HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use hyper::service::Service as _;
@@ -12,6 +12,7 @@ use ostler_api::problem::Problem;
 
 use crate::caller::TerminalRequest;
 use crate::error::{ApiError, InternalCause};
+use crate::events::LAST_EVENT_ID;
 use crate::server::{ClientAddress, Server};
 use crate::{body, route, routes};
 
@@ -26,6 +27,8 @@ pub struct LocalRequest<'r> {
     pub host: &'r str,
     /// A JSON document, or nothing.
     pub body: &'r [u8],
+    /// The id of the last event of a stream that is continued.
+    pub last_event_id: Option<&'r str>,
 }
 
 /// The response to a request within the process.
@@ -34,6 +37,9 @@ pub struct LocalResponse {
     pub status: u16,
     pub body: Vec<u8>,
 }
+
+/// The bytes of a stream of events, in pieces.
+pub type LocalStream = BodyDataStream;
 
 /// The API of a server within its process.
 #[derive(Debug, Clone)]
@@ -48,14 +54,26 @@ impl LocalApi {
     /// Makes a request as the operator at the machine, who is told the causes of internal
     /// errors.
     pub async fn call(&self, sent: LocalRequest<'_>) -> LocalResponse {
-        let response = match request(sent) {
+        read(self.respond(sent).await).await
+    }
+
+    /// Opens a stream of events. A response that is none comes back whole.
+    pub async fn open_stream(&self, sent: LocalRequest<'_>) -> Result<LocalStream, LocalResponse> {
+        let response = self.respond(sent).await;
+        match response.status().is_success() {
+            true => Ok(response.into_body().into_data_stream()),
+            false => Err(read(response).await),
+        }
+    }
+
+    async fn respond(&self, sent: LocalRequest<'_>) -> Response {
+        match request(sent) {
             Ok(request) => {
                 let Ok(response) = self.0.call(request).await;
                 response
             }
             Err(error) => error.into_response(),
-        };
-        read(response).await
+        }
     }
 }
 
@@ -73,6 +91,10 @@ fn request(sent: LocalRequest<'_>) -> Result<Request<Body>, ApiError> {
     }
     let host = HeaderValue::try_from(sent.host).map_err(|error| invalid(error.into()))?;
     headers.insert(header::HOST, host);
+    if let Some(id) = sent.last_event_id {
+        let id = HeaderValue::try_from(id).map_err(|error| invalid(error.into()))?;
+        headers.insert(LAST_EVENT_ID, id);
+    }
     request.extensions_mut().insert(ClientAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)));
     request.extensions_mut().insert(TerminalRequest);
     Ok(request)

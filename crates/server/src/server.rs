@@ -14,6 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use ostler_channels::Channels;
+use ostler_runtime::agents::AgentRuntimes;
 use ostler_runtime::conversation::receive::InboundReceiver;
 use ostler_runtime::deltas::Deltas;
 use ostler_runtime::deps::Clock;
@@ -21,7 +22,7 @@ use ostler_runtime::operations::Operations;
 use ostler_runtime::operations::world::ApplyHost;
 use ostler_store::Store;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::account::Accounts;
 use crate::account::oidc::{IdentityProvider, IdentityProviders};
@@ -107,8 +108,18 @@ pub struct ServerDeps {
     pub threads: ThreadOptions,
     /// The machine, for changes of the configuration.
     pub host: ConfigHost,
+    /// The agents on queues.
+    pub queues: QueueBus,
     /// The URL under which browsers reach the server, without a slash at its end.
     pub public_url: Option<String>,
+}
+
+/// The bus of agents on queues.
+#[derive(Debug, Clone, Default)]
+pub struct QueueBus {
+    pub runtimes: AgentRuntimes,
+    /// Whether other processes share the bus.
+    pub is_shared: bool,
 }
 
 /// The machine that changes of the configuration are made on.
@@ -134,6 +145,8 @@ pub struct Server {
     pub(crate) threads: LiveThreads,
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) metrics: HttpMetrics,
+    /// Held from the check of a version to the change that is based on it.
+    pub(crate) conditional_changes: Arc<Mutex<()>>,
     /// Becomes true on shutdown.
     pub(crate) stop: watch::Sender<bool>,
 }
@@ -158,6 +171,7 @@ impl Server {
             threads,
             accounts: Arc::default(),
             metrics: HttpMetrics::default(),
+            conditional_changes: Arc::default(),
             stop,
         })
     }

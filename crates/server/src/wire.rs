@@ -12,7 +12,8 @@ use ostler_api::run::{PlannedTurn, ReplayPlan, RunReplay, TurnReplay};
 use ostler_api::session::{
     Author, CallOutcome, Message, Run, RunTurn, Session, SessionDetail, SessionState, ToolDecision,
 };
-use ostler_api::session_work::ListedSession;
+use ostler_api::session_work::{ListedSession, MessagePreview};
+use ostler_api::transcript::SessionEvent;
 use ostler_api::unknown_outcome::UnknownOutcome;
 use ostler_domain::gate::GateDecision;
 use ostler_domain::money::Credits;
@@ -65,7 +66,18 @@ pub fn listed_session(listed: &operations::ListedSession) -> ListedSession {
         assignee: listed.assignment.map(|one| one.user),
         notes: listed.notes,
         unread: listed.unread,
+        last_message: listed.last_message.as_ref().and_then(preview),
     }
+}
+
+/// The most characters of the beginning of a message.
+const MAX_PREVIEW: usize = 160;
+
+/// Returns the beginning of a message, unless it has no text.
+fn preview(stored: &ThreadMessage) -> Option<MessagePreview> {
+    let Message { at, author, text, .. } = message(stored);
+    let text: String = text.trim().chars().take(MAX_PREVIEW).collect();
+    (!text.is_empty()).then_some(MessagePreview { at, author, text })
 }
 
 /// Returns an escalation.
@@ -91,13 +103,14 @@ pub fn queued_escalation(queued: &operations::WaitingSession) -> QueuedEscalatio
     }
 }
 
-/// Returns a session with its messages, runs and pending approvals.
-pub fn detail(stored: &operations::SessionDetail) -> SessionDetail {
+/// Returns a session with its messages, runs, pending approvals and events.
+pub fn detail(stored: &operations::SessionDetail, timeline: Vec<SessionEvent>) -> SessionDetail {
     SessionDetail {
         session: session(&stored.session),
         messages: stored.messages.iter().map(message).collect(),
         runs: stored.runs.iter().map(|one| run(one, &stored.messages)).collect(),
         approvals: stored.approvals.iter().map(approval).collect(),
+        timeline,
     }
 }
 

@@ -166,11 +166,19 @@ impl From<&rusqlite::Error> for StoreError {
     }
 }
 
+/// Formats an error with its cause, such as a refused connection.
+fn with_source(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
 impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
         use tokio_postgres::error::SqlState;
         match error.as_db_error() {
-            None => Self::Unavailable(error.to_string()),
+            None => Self::Unavailable(with_source(&error)),
             Some(said) if said.code().code() == Refusal::SQL_STATE => {
                 match Refusal::named(said.message()) {
                     Some(refusal) => refusal.into(),

@@ -21,6 +21,7 @@
 //! | `queue_agents` | agents on queues, their teams and delegations |
 //! | `threads`      | threads of interactive harnesses, and their settings |
 //! | `events`       | the event log |
+//! | `webhooks`     | where events are sent, and the log of their deliveries |
 //! | `maintenance`  | schema, health, retention, idempotency |
 //! | `backend`      | the two databases and what an operation sees of them |
 //! | `round_robin`  | taking turns, for fairness among orgs |
@@ -44,6 +45,7 @@ mod queue_agents;
 mod round_robin;
 mod tenancy;
 mod threads;
+mod webhooks;
 mod workflows;
 
 use std::sync::Arc;
@@ -149,12 +151,18 @@ pub use threads::files::ThreadFile;
 pub use threads::lease::{ThreadClaim, ThreadLease};
 pub use threads::subagent_runs::{NewSubagentRun, StoredSubagentRun};
 pub use threads::{NewThread, StoredThread, StoredThreadMessage, ThreadCopy, ThreadPlace};
+pub use webhooks::log::{Redelivery, StoredWebhookDelivery};
+pub use webhooks::queue::{ClaimedWebhook, DueWebhookDelivery, NewWebhookDelivery, WebhookAttempt};
+pub use webhooks::{StoredWebhook, WebhookKey, WebhookWrite};
 pub use workflows::claim::{ClaimedWorkflow, WorkflowAttempt, WorkflowLease};
 pub use workflows::commit::{WorkflowCommit, WorkflowLeaseAction, WorkflowWait};
 pub use workflows::events::PublishOutcome;
 pub use workflows::reopen::ReopenedWorkflow;
+pub use workflows::schedules::{
+    DueSchedule, ScheduleAdvance, ScheduledStart, StartOutcome, StoredSchedule,
+};
 pub use workflows::signals::{WorkflowAnswer, WorkflowSignals};
-pub use workflows::{NewWorkflow, StoredTask, StoredWorkflow};
+pub use workflows::{NewWorkflow, StoredChild, StoredTask, StoredWorkflow, WorkflowParent};
 
 use backend::Backend;
 use conversation::backlog::BacklogAllowance;

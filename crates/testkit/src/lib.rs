@@ -12,6 +12,7 @@
 
 mod database;
 mod long_conversation;
+mod order_system;
 mod sample;
 mod seed;
 
@@ -22,6 +23,7 @@ use ostler_store::{OutboxEntry, SendPolicy, Store};
 
 pub use database::TestDatabase;
 pub use long_conversation::{GeneratedQuestion, LongConversation, long_conversation};
+pub use order_system::{OrderRequest, OrderSystem, serve_order_system};
 pub use sample::{agent, binding, customer_key, first_soul, org};
 pub use seed::{bind_channel, grant_credits, save_agent};
 

@@ -1,12 +1,17 @@
 //! A coordinator routes between layers, writes to nobody outside, and decides nothing.
 
+use std::time::Duration;
+
 use ostler_domain::hierarchy::issue::{Issue, IssueDecision};
 use ostler_domain::id::OrgId;
 use ostler_domain::notice::NoticeRecipient;
+use ostler_runtime::deps::Settings;
 use ostler_runtime::operations::Actor;
+use ostler_testkit::eventually;
+use tokio::sync::watch;
 
 use super::tree::{AGENCY, CORA, Tree};
-use crate::support::ORG;
+use crate::support::{BusPair, ORG, Scenario, on_every_bus, recording_catalogue};
 
 const SCRIPT: &str = "
 rules:
@@ -66,6 +71,43 @@ async fn l55_a_coordinator_at_layer_2_3_or_none_leads_to_the_same_record_and_not
         };
         assert_eq!((same, told, resolved), (without.clone(), notices.clone(), prompt.clone()));
         assert!(audit.contains(&"route_issue".to_owned()), "{audit:?}");
+    }
+}
+
+on_every_bus!(l10_l55_what_a_coordinator_routes_reaches_agents_of_another_process);
+/// L10, L55: an issue and its resolution cross the boundary of the org and of the process. The
+/// records travel in the database; the bus wakes the process that answers, which looks for work
+/// only once an hour without it.
+async fn l10_l55_what_a_coordinator_routes_reaches_agents_of_another_process(
+    BusPair(here, there): BusPair,
+) {
+    let tree = Tree::new(SCRIPT).await;
+    tree.add_coordinator(AGENCY).await;
+    tree.scenario.worker.bell().connect(here);
+    let (models, seen) = recording_catalogue(SCRIPT);
+    let settings = Settings { poll_interval: Duration::from_secs(3600), ..Settings::default() };
+    let answering = Scenario::with_models(tree.scenario.store.clone(), models, settings);
+    let consumers = answering.worker.bell().listen(&there).await.unwrap();
+    let (stop, stopped) = watch::channel(false);
+    let worker = answering.worker.clone();
+    let working = tokio::spawn(async move { worker.run(2, stopped).await });
+
+    tree.owner_sends(ORG, "pass it on").await;
+    let operations = tree.scenario.operations();
+    let agency = operations.as_actor(Actor::Terminal, AGENCY);
+    eventually("the issue", async || !agency.issues().await.unwrap().is_empty()).await;
+    let issue = agency.issues().await.unwrap().remove(0);
+    assert_eq!(issue.record.routed_by.map(|one| (one.org, one.agent)), Some((AGENCY, CORA)));
+    agency.decide_issue(issue.id, IssueDecision::Acknowledge).await.unwrap();
+    agency.decide_issue(issue.id, IssueDecision::Resolve("refund it".into())).await.unwrap();
+    let is_told = |prompt: &str| prompt.contains("was resolved: refund it");
+    eventually("the resolution", async || seen.all().iter().any(|call| is_told(&call.system)))
+        .await;
+
+    stop.send_replace(true);
+    working.await.unwrap();
+    for consumer in &consumers {
+        consumer.close().await;
     }
 }
 

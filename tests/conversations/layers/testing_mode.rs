@@ -7,7 +7,7 @@ use ostler_domain::contact::{Contact, ContactDetails};
 use ostler_domain::id::ContactId;
 use ostler_domain::money::ledger::Expense;
 use ostler_domain::session::key::ConversationEntry;
-use ostler_runtime::operations::Actor;
+use ostler_runtime::operations::{Actor, Person};
 use ostler_runtime::records::run::RunOutcome;
 use ostler_store::{LedgerLineKind, Store};
 
@@ -73,7 +73,7 @@ async fn l53_conversations_are_on_the_contacts_record(store: Store) {
     let stats = bella.stats().await.unwrap();
     assert_eq!((stats.sessions, stats.with_people), (2, 0), "L35: the test is not counted");
     let stored = scenario.org().contact(ContactId::from_u128(5)).await.unwrap();
-    let interactions = bella.interactions(stored).await.unwrap();
+    let interactions = bella.interactions(&Person::Contact(stored)).await.unwrap();
     let newest = scenario.session("rosa@example.com").await;
     assert_eq!(interactions.len(), 1, "{newest:?}");
     assert_eq!(interactions[0].entry, ConversationEntry::Customer);

@@ -157,6 +157,8 @@ pub(super) async fn populate(online: &Online, id: OrgId, number: u128) -> Record
         ("{integration}", format!("payments-{number}")),
         ("{tool}", format!("find_order_{number}")),
         ("{server}", format!("shop-{number}")),
+        ("{schedule}", format!("morning-{number}")),
+        ("{definition}", format!("report-{number}")),
     ])
 }
 

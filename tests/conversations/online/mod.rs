@@ -1,6 +1,7 @@
 //! Conversations over HTTP: a running server with workers and delivery workers, clients
 //! of the API and pages with a chat.
 
+mod apply;
 mod authorization;
 mod chat;
 mod client;
@@ -18,6 +19,7 @@ mod log_in;
 mod matrix;
 mod mcp;
 mod operator;
+mod queues;
 mod resources;
 mod schemathesis;
 mod sign_up;
@@ -43,7 +45,7 @@ use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::Clock;
 use ostler_server::rate_limits::RateRules;
 use ostler_server::{
-    ConfigHost, IdentityProvider, Server, ServerDeps, ServerLimits, ThreadOptions,
+    ConfigHost, IdentityProvider, QueueBus, Server, ServerDeps, ServerLimits, ThreadOptions,
 };
 use ostler_store::{NewApiKey, OrgBinding};
 use serde_json::Value;
@@ -117,6 +119,7 @@ struct Online {
     channels: Channels,
     base: String,
     http: reqwest::Client,
+    queues: QueueBus,
     stop: watch::Sender<bool>,
     running: JoinSet<()>,
 }
@@ -182,6 +185,7 @@ impl Online {
             DeliveryWorker::new(store.clone(), channels.clone(), clock.clone(), options, bell);
         let deltas = scenario.worker.deps().deltas.clone();
         let operations = scenario.operations();
+        let queues = QueueBus::default();
         let server = Server::new(ServerDeps {
             store,
             operations,
@@ -191,6 +195,7 @@ impl Online {
             clock,
             threads,
             host: ConfigHost(Arc::new(crate::support::TestHost)),
+            queues: queues.clone(),
             public_url: None,
         })
         .unwrap()
@@ -210,7 +215,7 @@ impl Online {
             server.serve(listener, async { drop(three.wait_for(|stop| *stop).await) }).await;
         });
         let _ = rustls::crypto::ring::default_provider().install_default();
-        Self { scenario, channels, base, http: reqwest::Client::new(), stop, running }
+        Self { scenario, channels, base, http: reqwest::Client::new(), queues, stop, running }
     }
 
     /// Returns a client with this API key.

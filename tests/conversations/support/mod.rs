@@ -7,7 +7,6 @@
 //! | `inspect` | what a scenario has stored: sessions, runs, notices, costs |
 //! | `models` | scripted models, and what they were asked |
 //! | `tools` | tools that a test controls |
-//! | `order_system` | a shop's order system, with its faults |
 //! | `mcp_server` | an MCP server over HTTP |
 //! | `connected_org` | an org on Telegram, SMS and e-mail, with delivery and webhooks |
 //! | `host` | a machine with secrets and bots |
@@ -21,7 +20,6 @@ mod host;
 mod inspect;
 mod mcp_server;
 mod models;
-mod order_system;
 mod scenario;
 mod tools;
 
@@ -36,7 +34,6 @@ pub(crate) use mcp_server::start_mcp_server;
 pub(crate) use models::{
     ModelCalls, RecordingModel, catalogue, catalogue_of, recording_catalogue, scripted,
 };
-pub(crate) use order_system::OrderSystem;
 pub(crate) use scenario::{
     ECHO, EMAIL, ENZO, GIA, ORG, OWNER, Scenario, TELEGRAM, WEBCHAT, agent, lenient_settings, org,
     retry_at_once, scenario, scenario_in, scenario_with, secrets_folder,

@@ -28,6 +28,7 @@ use crate::commands::doctor::DoctorArgs;
 use crate::commands::escalation::EscalationCommand;
 use crate::commands::export::ExportArgs;
 use crate::commands::harness::HarnessCommand;
+use crate::commands::inbox::InboxArgs;
 use crate::commands::init::InitArgs;
 use crate::commands::insight::InsightCommand;
 use crate::commands::instruction::InstructionCommand;
@@ -63,6 +64,7 @@ use crate::commands::team::TeamCommand;
 use crate::commands::tools::ToolsCommand;
 use crate::commands::unknown_outcome::UnknownOutcomeCommand;
 use crate::commands::user::UserCommand;
+use crate::commands::webhook::WebhookCommand;
 use crate::commands::worker::WorkerArgs;
 use crate::commands::workflow::WorkflowCommand;
 use crate::commands::worklist::WorklistCommand;
@@ -122,6 +124,8 @@ pub(crate) enum Command {
     /// Print the text of a PDF
     #[command(hide = true)]
     PdfText(PdfTextArgs),
+    /// Watch the conversations of an org in the terminal, answer them, decide about calls
+    Inbox(InboxArgs),
     /// List and show conversations, take them over, hand them back
     #[command(subcommand)]
     Session(SessionCommand),
@@ -167,6 +171,9 @@ pub(crate) enum Command {
     /// Connect the channels through which customers reach an org
     #[command(subcommand)]
     Channel(ChannelCommand),
+    /// Send the events of an org to other systems, and see what arrived
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Manage keys for programs that use the HTTP API
     #[command(subcommand)]
     Key(KeyCommand),

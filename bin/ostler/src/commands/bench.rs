@@ -30,6 +30,7 @@ Examples:
   ostler bench memory --model http://localhost:11434/v1 --model-name llama3
   ostler bench apply
   ostler bench tui
+  ostler bench workflow
   ostler bench store --postgres postgres://ostler@localhost/postgres")]
 pub(crate) struct BenchArgs {
     /// What to measure
@@ -78,8 +79,11 @@ enum SuiteArg {
     Memory,
     /// World files of 1,000 organizations with 5,000 agents, and their plan without changes
     Apply,
-    /// Frames of the terminal UI: the first one, and a long transcript in another size
+    /// Frames of the terminal UI: the first one, a long transcript in another size, its memory, and
+    /// an answer that streams in
     Tui,
+    /// Checkpointed steps of workflows
+    Workflow,
 }
 
 pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
@@ -100,6 +104,7 @@ pub(crate) async fn run(args: &BenchArgs) -> anyhow::Result<()> {
         SuiteArg::Memory => ostler_bench::Suite::Memory,
         SuiteArg::Apply => ostler_bench::Suite::Apply,
         SuiteArg::Tui => ostler_bench::Suite::Tui,
+        SuiteArg::Workflow => ostler_bench::Suite::Workflow,
     };
     let progress = |name: &str| anstream::eprintln!("{DIM}measuring {name} …{DIM:#}");
     let report = ostler_bench::run(suite, &options, progress).await?;

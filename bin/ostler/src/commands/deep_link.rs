@@ -1,16 +1,17 @@
 //! `ostler deep-link`: links that open a conversation with an org.
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use ostler_api::deep_link::{DeepLink, NewDeepLink, NewDeepLinkRequest};
 use ostler_domain::hierarchy::deep_link::{DEFAULT_LINK_DAYS, MAX_LINK_DAYS};
 use ostler_domain::id::RecordId;
 use ostler_runtime::deps::Clock;
 use serde_json::{Value, json};
 
 use super::args::{OrgArgs, match_id};
-use super::operator::{open_org, print_result};
+use super::operator::print_result;
 use super::rfc3339;
 use super::session::view::format_time;
+use crate::api_client::{Nothing, not_here, open_org};
 use crate::screen::{Cell, DIM, HEADER, print_rows};
 
 #[derive(Debug, Subcommand)]
@@ -67,17 +68,18 @@ pub(crate) async fn run(command: &DeepLinkCommand) -> anyhow::Result<()> {
 }
 
 async fn create(args: &DeepLinkCreateArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let link = operator.org(&org).create_deep_link(args.agent.as_deref(), args.days).await?;
+    let org = open_org(&args.target).await?;
+    let request = NewDeepLinkRequest { agent: args.agent.clone(), days: args.days };
+    let link: NewDeepLink = org.post(&["deep-links"], &request).await?;
     if args.target.output.json {
-        let json = json!({"id": link.id, "url": link.url, "start": link.payload,
+        let json = json!({"id": link.id, "url": link.url, "start": link.start,
             "expires_at": rfc3339(link.expires_at)});
         return super::print_json(&json);
     }
     let until = format_time(link.expires_at);
     match &link.url {
         Some(url) => anstream::println!("{url}"),
-        None => anstream::println!("/start {}", link.payload),
+        None => anstream::println!("/start {}", link.start),
     }
     anstream::eprintln!(
         "{DIM}Copy it now; it is not shown again. It is valid until {until}.{DIM:#}"
@@ -92,38 +94,34 @@ async fn create(args: &DeepLinkCreateArgs) -> anyhow::Result<()> {
 }
 
 async fn list(args: &OrgArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(args).await?;
-    let links = operator.org(&org).deep_links().await?;
+    let org = open_org(args).await?;
+    let links: Vec<DeepLink> = org.list(&["deep-links"], &[], usize::MAX).await?;
     if args.output.json {
         let all: Vec<Value> = links
             .iter()
             .map(|one| {
-                json!({"id": one.id, "agent": one.link.agent,
+                json!({"id": one.id, "agent": one.agent,
                     "created_at": rfc3339(one.created_at),
-                    "expires_at": rfc3339(one.link.expires_at),
-                    "revoked_at": one.link.revoked_at.map(rfc3339)})
+                    "expires_at": rfc3339(one.expires_at),
+                    "revoked_at": one.revoked_at.map(rfc3339)})
             })
             .collect();
         return super::print_json(&all);
     }
     if links.is_empty() {
-        anstream::println!("{} has no deep links; see `ostler deep-link create --help`", org.name);
+        let name = &org.org.name;
+        anstream::println!("{name} has no deep links; see `ostler deep-link create --help`");
         return Ok(());
     }
     let mut rows =
         vec![["link", "created", "agent", "state"].map(|text| Cell::styled(text, HEADER))];
-    let now = Clock::system().now();
+    let (now, names) = (Clock::system().now(), org.agent_names().await?);
     for one in &links {
-        let agent = match one.link.agent {
-            Some(agent) => operator.store.org(org.id).agent(agent).await?.slug,
-            None => "pm".to_owned(),
-        };
-        let state = match one.link.revoked_at {
+        let agent = one.agent.map_or_else(|| "PM".to_owned(), |agent| names.get(agent));
+        let state = match one.revoked_at {
             Some(at) => format!("revoked {}", format_time(at)),
-            None if one.link.expires_at <= now => {
-                format!("expired {}", format_time(one.link.expires_at))
-            }
-            None => format!("valid until {}", format_time(one.link.expires_at)),
+            None if one.expires_at <= now => format!("expired {}", format_time(one.expires_at)),
+            None => format!("valid until {}", format_time(one.expires_at)),
         };
         let created = Cell::whole(format_time(one.created_at));
         rows.push([Cell::id(&one.id), created, agent.into(), state.into()]);
@@ -133,13 +131,14 @@ async fn list(args: &OrgArgs) -> anyhow::Result<()> {
 }
 
 async fn revoke(args: &DeepLinkRevokeArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let links = operator.org(&org).deep_links().await?;
+    let org = open_org(&args.target).await?;
+    let links: Vec<DeepLink> = org.list(&["deep-links"], &[], usize::MAX).await?;
     let known: Vec<RecordId> = links.iter().map(|one| one.id).collect();
-    let id = match_id(&args.link, &known)?.with_context(|| {
-        format!("{} has no deep link `{}`; see `ostler deep-link ls`", org.name, args.link)
+    let id = match_id(&args.link, &known)?.ok_or_else(|| {
+        let name = &org.org.name;
+        not_here(format!("{name} has no deep link `{}`; see `ostler deep-link ls`", args.link))
     })?;
-    operator.org(&org).revoke_deep_link(id).await?;
+    let _: Nothing = org.post(&["deep-links", &id.to_string(), "revoke"], &()).await?;
     let json = json!({"id": id, "done": "revoked"});
     print_result(&args.target.output, &json, &format!("{id} is revoked"))
 }

@@ -55,10 +55,15 @@ pub(crate) async fn run(command: &EscalationCommand) -> anyhow::Result<()> {
         ]
     }));
     print_rows(&rows);
-    let first = first.session.id;
+    let session = first.session.id;
+    // The queue begins with those that nobody has taken over.
+    if first.escalation.taken_over_by.is_some() {
+        print_next([NextCommand::new(format!("ostler session show {session}"), "what was said")]);
+        return Ok(());
+    }
     print_next([
-        NextCommand::new(format!("ostler session take-over {first}"), "answer it yourself"),
-        NextCommand::new(format!("ostler session dismiss {first}"), "it is a false alarm"),
+        NextCommand::new(format!("ostler session take-over {session}"), "answer it yourself"),
+        NextCommand::new(format!("ostler session dismiss {session}"), "it is a false alarm"),
     ]);
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod acp;
 pub(crate) mod agent;
+mod appearance;
 pub(crate) mod apply;
 pub(crate) mod approval;
 pub(crate) mod args;
@@ -27,6 +28,7 @@ pub(crate) mod escalation;
 mod exchange;
 pub(crate) mod export;
 pub(crate) mod harness;
+pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod insight;
 pub(crate) mod instruction;
@@ -69,6 +71,7 @@ pub(crate) mod team;
 pub(crate) mod tools;
 pub(crate) mod unknown_outcome;
 pub(crate) mod user;
+pub(crate) mod webhook;
 pub(crate) mod worker;
 pub(crate) mod workflow;
 pub(crate) mod worklist;
@@ -119,6 +122,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Escalation(command) => block_on(escalation::run(&command)),
         Command::Export(args) => block_on(export::run(&args)),
         Command::Harness(command) => block_on(harness::run(&command)),
+        Command::Inbox(args) => block_on(inbox::run(args)),
         Command::Init(args) => block_on(init::run(&args)),
         Command::Integration(command) => block_on(integration::run(&command)),
         Command::Key(command) => block_on(key::run(&command)),
@@ -147,6 +151,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Team(command) => block_on(team::run(&command)),
         Command::Tools(command) => block_on(tools::run(&command)),
         Command::UnknownOutcome(command) => block_on(unknown_outcome::run(&command)),
+        Command::Webhook(command) => block_on(webhook::run(&command)),
         Command::Worklist(command) => block_on(worklist::run(&command)),
         Command::User(command) => block_on(user::run(&command)),
         Command::Worker(args) => block_on(worker::run(&args)),

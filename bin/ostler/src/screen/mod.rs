@@ -3,6 +3,7 @@
 
 mod fields;
 mod next;
+mod notes;
 mod progress;
 mod table;
 mod text;
@@ -11,6 +12,7 @@ use anstyle::{AnsiColor, Effects, Style};
 
 pub(crate) use fields::print_fields;
 pub(crate) use next::{NextCommand, print_next};
+pub(crate) use notes::print_notes;
 pub(crate) use progress::RowProgress;
 pub(crate) use table::{Cell, format_rows, print_rows};
 pub(crate) use text::{count, print_paragraph, print_prose, shorten, thousands, wrap};

@@ -88,3 +88,41 @@ fn o09_an_agent_is_edited_in_an_editor() {
     assert!(!changed && said.contains("cannot be autonomous"), "{said}");
     assert_eq!(demo.json(&["agent", "show", "gia"])["autonomy"], "supervised");
 }
+
+/// O09: what is opened in an editor and closed again stays as it is, also what stands in tables
+/// of its own; nothing stays behind in the folder of temporary files.
+#[test]
+fn o09_an_editor_that_changes_nothing_changes_nothing() {
+    let demo = DemoInstallation::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let soul = folder.path().join("SOUL.md");
+    let long = "+++\npersonality = \"Friendly, quick, and never in doubt about the menu.\"\n\
+                never_do = [\"Promise a time\", \"Guess what is in a dish\"]\n+++\n[Menu](m)\n";
+    std::fs::write(&soul, long).expect("a soul");
+    let soul = soul.to_string_lossy();
+    demo.run(&["soul", "import", "gia", &soul, "--org", "bella", "--yes"]);
+    demo.run(&["settings", "set", "team.max_handoffs=4", "--org", "bella", "--yes"]);
+    let shown = demo.run(&["org", "show", "bella"]);
+    assert!(shown.contains("max_handoffs = 4"), "{shown}");
+    let edit = |args: &[&str], editor: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_ostler"))
+            .args(args)
+            .args(["--yes", "--home", &demo.home()])
+            .env("EDITOR", editor)
+            .env("TMPDIR", folder.path())
+            .output()
+            .expect("ostler runs");
+        String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
+    };
+    for args in [&["agent", "edit", "gia", "--org", "bella"][..], &["org", "edit", "bella"]] {
+        let said = edit(args, "true");
+        assert!(said.contains("nothing to change"), "{args:?}: {said}");
+        let said = edit(args, "false");
+        assert!(said.contains("the editor `false` failed; nothing was changed"), "{said}");
+    }
+    let changed = edit(&["agent", "edit", "gia", "--org", "bella"], "sed -i s/quick/calm/");
+    assert!(changed.contains("soul.personality") && changed.contains("applied"), "{changed}");
+    assert!(!changed.contains("never_do"), "{changed}");
+    let left = std::fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(left, 1, "only the soul that was imported");
+}

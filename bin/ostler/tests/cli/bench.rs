@@ -186,8 +186,36 @@ fn the_apply_suite_reports_its_names_and_its_limit() {
 #[test]
 fn the_tui_suite_reports_its_names_and_milliseconds() {
     let report = report("tui");
-    assert_eq!(names(&report), ["tui.first_frame_ms", "tui.resize_100000_ms"]);
+    assert_eq!(
+        names(&report),
+        [
+            "tui.first_frame_ms",
+            "tui.events_1000_cpu_percent",
+            "tui.resize_100000_ms",
+            "tui.resident_100000_mib"
+        ]
+    );
     for result in report["results"].as_array().expect("a list of results") {
         assert!(result["value"].as_f64().expect("milliseconds") > 0.0, "{result}");
     }
+}
+
+/// O30: steps of workflows beside bare commits of the same rows.
+#[test]
+fn o30_the_workflow_suite_reports_its_names_and_its_limit() {
+    let report = report("workflow");
+    let expected = [
+        "workflow.chain.10",
+        "workflow.chain.100",
+        "workflow.fan_out.100",
+        "workflow.runs.4",
+        "workflow.resume.100",
+    ];
+    assert_eq!(names(&report), expected);
+    let results = report["results"].as_array().expect("a list of results");
+    for result in &results[..4] {
+        assert!(result["ratio"].as_f64().expect("a ratio to bare commits") > 0.0, "{result}");
+        assert!(result["per_cpu_sec"].as_f64().expect("a rate") > 0.0, "{result}");
+    }
+    assert!(results[4]["value"].as_f64().expect("milliseconds") > 0.0, "{}", results[4]);
 }

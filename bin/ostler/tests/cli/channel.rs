@@ -102,10 +102,13 @@ fn a_channel_that_cannot_work_is_rejected_before_it_is_stored() {
     check(add("telegram", &[]), "the token that @BotFather issued; set OSTLER_SECRET_ORG_");
     check(add("telegram", &["--secret", "env:PATH"]), "does not belong to this organization");
     check(add("telgram", &[]), "no channel `telgram`; did you mean `telegram`?");
-    check(add("sms", &[]), "missing field `url`");
+    check(add("sms", &[]), "`url` is missing");
     check(add("sms", &["--settings", "{"]), "the settings of this sms binding are invalid");
     let tall = r#"{"origin": "https://x.example"}"#;
-    check(add("webchat", &["--settings", tall]), "unknown field `origin`");
+    check(
+        add("webchat", &["--settings", tall]),
+        "there is no setting `origin`; there are `origins`, `greeting`, `color`",
+    );
     check(add("webchat", &["--agent", "nobody"]), "no agent `nobody`");
     let mail = r#"{"from": "a@b.example", "smtp": {"host": "b.example", "username": "a"}}"#;
     check(add("email", &["--settings", mail]), "it needs the password for the mail server");

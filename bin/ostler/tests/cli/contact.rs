@@ -175,10 +175,12 @@ fn o25_people_are_found_by_name_or_identifier() {
     assert!(listed.as_array().expect("a list").iter().any(|one| one["identifier"] == "zoe"));
     let found = demo.json(&["contact", "ls", "--org", "bella", "--search", "ZO"]);
     assert_eq!(found.as_array().expect("a list").len(), 1);
-    for name in ["zoe", "webchat:zoe"] {
+    for name in ["zoe", "webchat:zoe", "Zo"] {
         let shown = demo.json(&["contact", "show", name, "--org", "bella"]);
         assert_eq!(shown["stored"]["conversation"], 1, "{name}");
     }
+    let beginning = demo.error(&["contact", "delete", "zo", "--org", "bella"]);
+    assert!(beginning.contains("no contact or visitor `zo`"), "only whole names: {beginning}");
     let exported = demo.run(&["contact", "export", "zoe", "--org", "bella"]);
     assert!(exported.contains("\"hello\""), "{exported}");
     assert!(!exported.contains("Margherita"), "nothing of others");
@@ -214,6 +216,12 @@ fn o25_two_contacts_of_one_person_are_merged() {
     let shown = demo.json(&["contact", "show", "rosa", "--org", "bella"]);
     assert_eq!((&shown["email"], &shown["name"]), (&"rosa@x.it".into(), &"Rosa Bianchi".into()));
     assert_eq!(shown["stored"]["conversation"], 1);
+    let beginning = demo.run(&["contact", "show", "rosa bi", "--org", "bella"]);
+    assert!(beginning.starts_with("Rosa Bianchi"), "{beginning}");
+    let session = demo.json(&["session", "show", "rosa", "--org", "bella"]);
+    assert_eq!(shown["credits"], session["session"]["spent"]);
+    let cost = format!("{} credits for the answers", shown["credits"]);
+    assert!(beginning.contains(&cost), "{cost} in {beginning}");
     let same = demo.error(&["contact", "merge", "rosa", "rosa@x.it", "--org", "bella"]);
     assert!(same.contains("these are the same contact already"), "{same}");
     // The other way round, an order moves with the contact that is merged.

@@ -73,6 +73,29 @@ fn o20_each_problem_says_what_to_do() {
     assert!(message.contains("see `ostler channel change bnd_"), "{message}");
     std::fs::rename(Path::new(&home).join("elsewhere"), &secrets).expect("renamed");
 
+    // What is retired is not left alone as an address or as the agent of a channel.
+    demo.run(&[
+        "settings",
+        "set",
+        "--org",
+        "bella",
+        "people.owner={channel = \"webchat\", identifier = \"luigi\"}",
+    ]);
+    let channel = demo.json(&["channel", "ls", "--org", "bella"])[0]["binding"].clone();
+    let channel = channel.as_str().expect("an id");
+    demo.run(&["channel", "change", channel, "--org", "bella", "--off"]);
+    let (status, message) = check(&home, "channels");
+    assert_eq!(status, "failed");
+    assert!(
+        message.contains("notices of bella to `people.owner` go through the channel"),
+        "{message}"
+    );
+    demo.run(&["channel", "change", channel, "--org", "bella", "--on"]);
+    demo.run(&["agent", "archive", "gia", "--org", "bella", "--yes"]);
+    let (_, message) = check(&home, "channels");
+    assert!(message.contains("webchat of bella: its agent gia is archived"), "{message}");
+    demo.run(&["agent", "resume", "gia", "--org", "bella"]);
+
     std::fs::write(&file, format!("{config}\nbus = 'amqp://g:hunter2@127.0.0.1:1'\n"))
         .expect("written");
     let (status, message) = check(&home, "bus");

@@ -21,6 +21,7 @@ mod demo;
 mod docs;
 mod doctor;
 mod foreign_ids;
+mod inbox;
 mod init;
 mod invalid_world;
 mod knowledge;
@@ -29,6 +30,7 @@ mod link;
 mod listings;
 mod log_in;
 mod manual;
+mod matrix;
 mod member;
 mod migrate;
 mod mock_model;
@@ -48,6 +50,7 @@ mod queue_agents;
 mod queue_operations;
 mod refused_input;
 mod remote;
+mod remote_chat;
 mod run;
 mod running_server;
 #[cfg(target_os = "linux")]
@@ -58,7 +61,9 @@ mod session_view;
 mod shutdown;
 mod subagents;
 mod threads;
+mod tmux;
 mod tools_explain;
+mod webhook;
 mod workflow;
 
 use std::path::PathBuf;
@@ -91,4 +96,10 @@ fn stderr(args: &[&str]) -> String {
 /// Runs `ostler` on the sample world.
 fn in_sample(args: &[&str]) -> String {
     stdout(&[args, &["--world", "examples/harbour.toml"]].concat())
+}
+
+/// The program of a shop's order system, which [`ostler_testkit::OrderSystem`] starts.
+#[test]
+fn order_system() {
+    ostler_testkit::serve_order_system();
 }

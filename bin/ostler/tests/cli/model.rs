@@ -118,6 +118,16 @@ fn o19_an_org_has_its_own_default_model() {
     let output = ostler(&missing);
     let note = String::from_utf8(output.stderr).expect("text");
     assert!(output.status.success() && note.contains("set ANTHROPIC_API_KEY to use it"), "{note}");
+    // A plan notes a model that cannot be used; a customer's conversation says why nobody
+    // answered.
+    let set = ["agent", "set", "gia", "--org", "bella", "models=[\"shp/gia\"]", "--home", &home];
+    let output = ostler(&[&set[..], &["--yes"]].concat());
+    let note = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.success(), "{note}");
+    assert!(note.contains("note: agent bella/gia: unknown model `shp/gia`"), "{note}");
+    demo.run(&["send", "--org", "bella", "--contact", "mia", "Hello!"]);
+    let shown = demo.run(&["session", "show", "mia", "--org", "bella"]);
+    assert!(shown.contains("no answer: there is no model shp/gia here"), "{shown}");
     let changed = demo.json(&["model", "use", "--default", "--org", "bella"]);
     assert_eq!(changed["before"], serde_json::json!(["anthropic/claude-sonnet-4"]));
 }

@@ -2,11 +2,9 @@
 //! shop as a world file, its orders from a CSV file, its own order system as an HTTP tool,
 //! and a model at a local URL.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
 use std::path::Path;
 
-use ostler_testkit::TestDatabase;
+use ostler_testkit::{OrderSystem, TestDatabase};
 use serde_json::Value;
 
 use crate::mock_model::Server;
@@ -14,31 +12,6 @@ use crate::{ostler, stderr, stdout};
 
 /// How the model of the shop answers.
 const SCRIPT: &str = "examples/scripts/nordlicht.yaml";
-
-/// The order system of the shop. It knows one order and one token.
-fn order_system() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let mut reader = BufReader::new(&stream);
-            let mut head = String::new();
-            while reader.read_line(&mut head).is_ok_and(|read| read > 2) {}
-            let knows = head.starts_with("GET /api/orders/1001 ")
-                && head.to_lowercase().contains("authorization: bearer canary-shop-token");
-            let (status, body) = match knows {
-                true => ("200 OK", r#"{"status": "in the workshop", "expected": "Friday"}"#),
-                false => ("404 Not Found", "{}"),
-            };
-            let length = body.len();
-            let _gone = write!(
-                &stream,
-                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-            );
-        }
-    });
-    address
-}
 
 pub(crate) struct Shop {
     pub(crate) home: tempfile::TempDir,
@@ -81,7 +54,8 @@ impl Shop {
         let example = std::fs::read_to_string(root.join("examples/nordlicht.toml"));
         let world = example
             .expect("the example")
-            .replace("https://shop.nordlicht.example", &format!("http://{order_system}"));
+            .replace("https://shop.nordlicht.example", &format!("http://{order_system}"))
+            .replace("risk = \"read\"\naudience", "risk = \"read\"\ntimeout_secs = 1\naudience");
         let file = self.files.path().join("nordlicht.toml");
         std::fs::write(&file, world).expect("written");
         file.to_str().expect("a path").to_owned()
@@ -113,7 +87,8 @@ impl Shop {
 /// The story, on one stack.
 fn play(flags: &[&str]) {
     let shop = Shop::open(flags);
-    shop.apply(&order_system());
+    let system = OrderSystem::start();
+    shop.apply(system.address());
     shop.write_token();
     let credits = shop.json(&["credit", "show", "--org", "nordlicht"]);
     assert_eq!(credits["pools"][1]["available"], 500, "{credits}");
@@ -125,6 +100,7 @@ fn play(flags: &[&str]) {
     let send = ["send", "--org", "nordlicht", "--contact", "kim", "Is my repair 1001 done?"];
     let answer = shop.run(&send);
     assert!(answer.contains("in the workshop") && answer.contains("Friday"), "{answer}");
+    order_system_has_faults(&shop);
     let mara = ["send", "--org", "nordlicht", "--channel", "mail", "--contact", "mara@example.com"];
     let answer = shop.run(&[&mara[..], &["Where is my order 2002?"]].concat());
     assert!(answer.contains("Your order is in the workshop."), "{answer}");
@@ -137,7 +113,18 @@ fn play(flags: &[&str]) {
     assert_eq!(waiting[0]["risk"], "destructive", "{waiting}");
     assert_eq!(waiting[0]["tool"], "refund_payment", "{waiting}");
     let id = waiting[0]["id"].as_str().expect("an id");
-    shop.run(&["approval", "approve", id, "--org", "nordlicht"]);
+    let listed = shop.run(&["approval", "ls"]);
+    assert!(listed.contains("otto@example.com on email"), "{listed}");
+    let end = &id[id.len() - 4..];
+    shop.run(&["approval", "approve", end, "--org", "nordlicht"]);
+    let again = ["approval", "reject", end, "--reason", "no", "--org", "nordlicht"];
+    let again = stderr(&[&again[..], &["--home", shop.home()]].concat());
+    assert!(again.contains("was approved already"), "{again}");
+    let shown = shop.run(&["approval", "show", end, "--org", "nordlicht"]);
+    assert!(
+        shown.contains("approved by the terminal") && shown.contains("otto@example.com on"),
+        "{shown}"
+    );
     refund_is_paid(&shop, &otto);
     refund_is_rejected(&shop, &otto);
     visitor_becomes_a_contact(&shop);
@@ -151,6 +138,23 @@ fn play(flags: &[&str]) {
     assert!(audit.contains("create_agent"), "{audit}");
     let missing = stderr(&["doctor", "--home", shop.home()]);
     assert!(!missing.contains("models"), "every agent has a usable model: {missing}");
+}
+
+/// What is wrong with the shop's own system is told to the customer and shown to people.
+fn order_system_has_faults(shop: &Shop) {
+    for (order, told) in [
+        ("1002", "did not answer within"),
+        ("1003", "The system failed (status 500)"),
+        ("1004", "in the workshop"),
+        ("1005", "knows nothing by that name (status 404)"),
+    ] {
+        let question = format!("Is my repair {order} done?");
+        let contact = format!("customer-{order}");
+        let answer = shop.run(&["send", "--org", "nordlicht", "--contact", &contact, &question]);
+        assert!(answer.contains(told), "{order}: {answer}");
+        let shown = shop.run(&["session", "show", &contact]);
+        assert!(shown.contains(told), "{order}: {shown}");
+    }
 }
 
 /// An approved request is on the order, in the list and in a notice until a person pays it;
@@ -266,6 +270,16 @@ fn o18_o20_a_tool_that_cannot_work_is_reported() {
     let text = std::fs::read_to_string(&config).expect("a configuration");
     std::fs::write(&config, text.replace("local_network = true\n", "")).expect("written");
     let file = shop.world_file("127.0.0.1:1");
+    let world = std::fs::read_to_string(&file).expect("the world");
+    std::fs::write(&file, world.replace("mail.nordlicht.example", "127.0.0.1")).expect("written");
+    let planned = ostler(&["apply", &file, "--plan", "--home", shop.home()]);
+    let planned = String::from_utf8_lossy(&planned.stderr).into_owned();
+    for part in [
+        "HTTP tool shop_order: 127.0.0.1 is not on the public internet (this machine)",
+        "the mail server of channel mail: 127.0.0.1 is not on the public internet",
+    ] {
+        assert!(planned.contains(part), "{part} in {planned}");
+    }
     let applied = ostler(&["apply", &file, "--yes", "--home", shop.home()]);
     let notes = String::from_utf8_lossy(&applied.stderr).into_owned();
     let doctor = ostler(&["doctor", "--home", shop.home()]);

@@ -28,6 +28,8 @@ fn o31_notices_are_listed_until_they_are_acknowledged() {
         (&shown["topic"], &shown["acknowledged_by"]),
         (&"handoffs".into(), &"terminal".into())
     );
+    let shown = demo.run(&["notice", "show", &first, "--org", "bella"]);
+    assert!(shown.contains("session  ") && shown.contains("ostler session show ses_"), "{shown}");
     assert_eq!(demo.run(&["notice", "ack", "--all", "--org", "bella"]), "3 notices acknowledged\n");
     let none = demo.run(&["notice", "ls", "--org", "bella"]);
     assert!(none.contains("there is no notice that waits for somebody in Bella"), "{none}");

@@ -1,30 +1,12 @@
 //! `ostler tools add|show|rm|test` and `ostler mcp`.
 
 use std::fs::{self, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
+use std::io::Write as _;
 use std::path::PathBuf;
 
-use crate::demo::DemoInstallation;
+use ostler_testkit::OrderSystem;
 
-/// Starts an order system that answers with the token of the request, and returns its URL.
-fn order_system() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let reader = BufReader::new(stream.try_clone().expect("a stream"));
-            let lines = reader.lines().map_while(Result::ok).take_while(|line| !line.is_empty());
-            let token = lines.filter(|line| line.to_lowercase().starts_with("authorization: "));
-            let body =
-                format!("{{\"status\": \"sent\", \"got\": {:?}}}", token.collect::<String>());
-            let length = body.len();
-            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}");
-            stream.write_all(answer.as_bytes()).expect("the answer is sent");
-        }
-    });
-    url
-}
+use crate::demo::DemoInstallation;
 
 fn definition(url: &str) -> String {
     format!(
@@ -32,7 +14,7 @@ fn definition(url: &str) -> String {
 description = "Looks up an order."
 risk = "read"
 audience = "customer"
-url = "{url}/orders/{{order}}"
+url = "{url}/echo?{{order}}"
 headers = {{ Authorization = "Bearer file:shop_token" }}
 [input]
 required = ["order"]
@@ -57,7 +39,8 @@ impl Files {
 fn o18_a_person_adds_tries_and_removes_an_http_tool() {
     let demo = DemoInstallation::new();
     let files = Files(tempfile::tempdir().expect("a folder"));
-    let file = files.put("shop.toml", &definition(&order_system()));
+    let shop = OrderSystem::start();
+    let file = files.put("shop.toml", &definition(&shop.url));
     let added = demo.run(&["tools", "add", &file, "--org", "bella"]);
     assert!(added.contains("HTTP tool shop_order added"), "{added}");
     let again = demo.json(&["tools", "add", &file, "--org", "bella"]);
@@ -78,7 +61,7 @@ fn o18_a_person_adds_tries_and_removes_an_http_tool() {
     let tried = demo.json(&test);
     assert_eq!(tried["status"], "ok", "{tried}");
     let content = tried["content"].as_str().expect("a text");
-    assert!(content.contains("Bearer [hidden]") && content.contains("sent"), "{content}");
+    assert!(content.contains("Bearer [hidden]") && content.contains("user-agent"), "{content}");
 
     let listed = demo.json(&["tools", "ls", "--org", "bella"]);
     let listed = listed.as_array().expect("a list").iter();
@@ -95,6 +78,48 @@ fn o18_a_person_adds_tries_and_removes_an_http_tool() {
     demo.run(&["tools", "rm", "shop_order", "--org", "bella"]);
     let gone = demo.error(&["tools", "show", "shop_order", "--org", "bella"]);
     assert!(gone.contains("no HTTP tool `shop_order` in this organization"), "{gone}");
+}
+
+/// O18: an order system that fails, refuses, answers twice or does not answer is told as
+/// what it is; a call that may have taken effect is not repeated.
+#[test]
+fn o18_faults_of_an_order_system_are_told_to_people() {
+    let demo = DemoInstallation::new();
+    let files = Files(tempfile::tempdir().expect("a folder"));
+    let config =
+        OpenOptions::new().append(true).open(PathBuf::from(demo.home()).join("ostler.toml"));
+    writeln!(config.expect("the configuration"), "local_network = true").expect("it is written");
+    let shop = OrderSystem::start();
+    let check = |path: &str, status: &str, expected: &str| {
+        let definition = definition(&format!("{}{path}", shop.url))
+            .replace("/echo?{order}", "")
+            .replace(
+                "risk = \"read\"",
+                "risk = \"destructive\"\nmethod = \"POST\"\ntimeout_secs = 1",
+            )
+            .replace("headers = { Authorization = \"Bearer file:shop_token\" }\n", "");
+        demo.run(&["tools", "add", &files.put("shop.toml", &definition), "--org", "bella"]);
+        let tried = demo.json(&[
+            "tools",
+            "test",
+            "shop_order",
+            "--org",
+            "bella",
+            "--arguments",
+            r#"{"order": "7"}"#,
+        ]);
+        assert_eq!(tried["status"], status, "{path}: {tried}");
+        let content = tried["content"].as_str().expect("a text");
+        assert!(content.contains(expected), "{path}: {content}");
+        let lines = shop.requests();
+        let calls = lines.iter().filter(|one| one.line.starts_with(&format!("POST {path} ")));
+        assert_eq!(calls.count(), 1, "{path}");
+    };
+    check("/refunds", "ok", "re_1");
+    check("/twice", "ok", "re_1");
+    check("/locked", "refused", "The system refused");
+    check("/fail", "outcome_unknown", "It is not known whether the call took effect");
+    check("/hang", "outcome_unknown", "did not answer within 1 s");
 }
 
 /// O18: a wrong definition changes nothing, and each mistake is told with its place.

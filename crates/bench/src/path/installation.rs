@@ -15,7 +15,7 @@ use ostler_runtime::delivery::{DeliveryOptions, DeliveryWorker};
 use ostler_runtime::deps::Clock;
 use ostler_runtime::operations::Operations;
 use ostler_server::rate_limits::RateRules;
-use ostler_server::{ConfigHost, Server, ServerDeps, ServerLimits, ThreadOptions};
+use ostler_server::{ConfigHost, QueueBus, Server, ServerDeps, ServerLimits, ThreadOptions};
 use ostler_store::{OrgBinding, Store};
 use ostler_testkit as testkit;
 use serde_json::json;
@@ -121,6 +121,7 @@ impl Installation {
             clock,
             threads: ThreadOptions::new(Arc::new(|_| Err("the suite has no threads".into()))),
             host: ConfigHost(Arc::new(NoChannels)),
+            queues: QueueBus::default(),
             public_url: None,
         })?
         .with_limits(ServerLimits {

@@ -15,7 +15,7 @@ use ostler_domain::money::{Credits, Usd};
 use ostler_domain::org::Org;
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::settings::OrgSettings;
-use ostler_engine::tool::ToolSet;
+use ostler_engine::tool::{Tool, ToolSet};
 use ostler_engine::turn::{ModelChains, Models};
 use ostler_runtime::conversation::Worker;
 use ostler_runtime::deltas::Deltas;
@@ -31,7 +31,7 @@ use ostler_testkit as testkit;
 
 use crate::BenchError;
 use crate::store::fixture::next;
-use crate::turn::setup::{Task, instant, look};
+use crate::turn::setup::{LookupTool, Task, instant, look};
 
 const ORG: OrgId = OrgId::from_u128(1);
 const AGENT: AgentId = AgentId::from_u128(2);
@@ -51,6 +51,8 @@ impl ModelChains for SingleModel {
 pub(crate) struct PipelineSetup {
     pub(crate) worker: Worker,
     pub(crate) intake: Intake,
+    /// The tool of the agent.
+    pub(super) look: Arc<LookupTool>,
 }
 
 impl PipelineSetup {
@@ -66,13 +68,13 @@ impl PipelineSetup {
 
     /// Returns a worker and an intake on a store with orgs.
     pub(crate) fn in_store(store: Store) -> Result<Self, BenchError> {
-        let live = RunningTurns::default();
+        let (live, look) = (RunningTurns::default(), look());
         let mut settings = Settings::default();
         settings.claims.max_per_org = u32::MAX;
         settings.max_backlog = u32::MAX;
         let parts = Deps {
             store: store.clone(),
-            tools: Toolbox::new(Arc::new(ToolSet::new([look()])?)),
+            tools: Toolbox::new(Arc::new(ToolSet::new([look.clone() as Arc<dyn Tool>])?)),
             models: Arc::new(SingleModel(instant())),
             plan_effects: Arc::new(|_, _| Box::pin(std::future::ready(Ok(Vec::new())))),
             metrics: RuntimeMetrics::default(),
@@ -82,7 +84,7 @@ impl PipelineSetup {
         };
         let worker = Worker::new(parts, live);
         let intake = Intake::new(store, worker.bell().clone(), u32::MAX);
-        Ok(Self { worker, intake })
+        Ok(Self { worker, intake, look })
     }
 
     /// Accepts a message and answers one that waits, this or another. Returns

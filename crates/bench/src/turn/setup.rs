@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -93,27 +94,38 @@ impl Models for OneModel {
 }
 
 /// A tool that returns at once.
-struct LookupTool(ToolDefinition);
+pub(crate) struct LookupTool {
+    definition: ToolDefinition,
+    calls: AtomicU64,
+}
+
+impl LookupTool {
+    /// Returns how often it was called.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+}
 
 impl Tool for LookupTool {
     fn definition(&self) -> &ToolDefinition {
-        &self.0
+        &self.definition
     }
 
     fn call<'a>(&'a self, _: &'a Authorized, _: &'a ToolContext) -> BoxFuture<'a, ToolReply> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
         Box::pin(std::future::ready(ToolReply::Done(ToolOutcome::ok("There it is."))))
     }
 }
 
 fn define(name: &'static str) -> ToolDefinition {
     let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
-    let spec = ToolSpec::read(ToolName::from_static(name), ToolGroup::Custom);
+    let spec = ToolSpec::read(ToolName::from_static(name), ToolGroup::Custom).for_customers();
     ToolDefinition::new(spec, "A tool of benchmarks.", schema)
 }
 
 /// Returns a tool that returns at once.
-pub(crate) fn look() -> Arc<dyn Tool> {
-    Arc::new(LookupTool(define("look")))
+pub(crate) fn look() -> Arc<LookupTool> {
+    Arc::new(LookupTool { definition: define("look"), calls: AtomicU64::new(0) })
 }
 
 /// Returns models that answer at once.

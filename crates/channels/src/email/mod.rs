@@ -19,6 +19,7 @@ use crate::http::HttpLimits;
 use crate::network::NetworkAccess;
 use crate::outbound::{FilePlacement, Markup, MessagePiece, OutboundMessage, PieceLayout, pieces};
 use crate::secret::ChannelSecret;
+use crate::settings::InvalidSetting;
 use crate::signature::SigningKeys;
 use crate::text::HtmlDialect;
 
@@ -49,6 +50,20 @@ struct Settings {
     /// By default the message is sent again: receivers recognize a repeat by its id.
     #[serde(default)]
     when_unknown: Option<UnknownOutcomePolicy>,
+}
+
+impl Settings {
+    fn parse(json: &str) -> Result<(Self, Mailbox), InvalidSetting> {
+        let settings: Self = crate::settings::parse(json)?;
+        let from = Mailbox::parse(&settings.from)
+            .ok_or_else(|| InvalidSetting::new("from", "`from` is not an address"))?;
+        Ok((settings, from))
+    }
+}
+
+/// Checks the settings of a binding.
+pub(crate) fn check_settings(json: &str) -> Result<(), InvalidSetting> {
+    Settings::parse(json).map(drop)
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -109,14 +124,8 @@ impl Email {
         read_secret: impl Fn(&SecretRef) -> Result<ChannelSecret, OpenError>,
     ) -> Result<Self, OpenError> {
         let channel = || "email".to_owned();
-        let invalid = |reason: &str| {
-            let reason = reason.to_owned();
-            OpenError::InvalidSettings { channel: channel(), reason }
-        };
-        let settings: Settings =
-            crate::settings::parse(settings).map_err(|reason| invalid(&reason))?;
-        let from =
-            Mailbox::parse(&settings.from).ok_or_else(|| invalid("`from` is not an address"))?;
+        let invalid = |invalid: InvalidSetting| OpenError::invalid_settings("email", &invalid);
+        let (settings, from) = Settings::parse(settings).map_err(invalid)?;
         let name = from.name.clone().unwrap_or_else(|| from.address.to_string());
         let server = settings.smtp;
         let is_local = ["localhost", "127.0.0.1", "::1"].contains(&server.host.as_str());
@@ -127,7 +136,8 @@ impl Email {
                 return Err(OpenError::MissingSecret { channel: channel(), expected });
             }
             (Some(_), Some(_)) if server.security == SmtpSecurity::None && !is_local => {
-                return Err(invalid("a password is not sent without TLS; set `smtp.security`"));
+                let reason = "a password is not sent without TLS; set `smtp.security`";
+                return Err(invalid(InvalidSetting::new("", reason)));
             }
             (Some(_), Some(location)) => Some(read_secret(location)?),
         };

@@ -29,18 +29,9 @@ impl Email {
             Ok(mail) => mail,
             Err(reason) => return SendOutcome::rejected(reason),
         };
-        let port = self.server.port.unwrap_or(self.server.security.default_port());
-        let addresses = timeout(
-            self.limits.connect_timeout,
-            self.network.resolve_host(&self.server.host, port),
-        )
-        .await;
-        let addresses = match addresses {
-            Ok(Ok(addresses)) => addresses,
-            Ok(Err(error)) => {
-                return SendOutcome::retry(format!("the mail server is not contacted: {error}"));
-            }
-            Err(_) => return SendOutcome::retry("the mail server's name was not resolved in time"),
+        let addresses = match self.resolve().await {
+            Ok(addresses) => addresses,
+            Err(reason) => return SendOutcome::retry(reason),
         };
         let opened =
             timeout(self.limits.send_timeout, self.open_transaction(&addresses, &mail)).await;
@@ -65,12 +56,38 @@ impl Email {
         }
     }
 
-    /// Connects, authenticates and runs all commands before the data of the mail.
-    async fn open_transaction(
-        &self,
-        addresses: &[SocketAddr],
-        mail: &OutgoingMail,
-    ) -> Result<AsyncSmtpConnection, Error> {
+    /// Connects and logs in without sending a mail. Returns what the server said, or why mails
+    /// cannot be sent.
+    pub(crate) async fn check(&self) -> Result<String, String> {
+        let addresses = self.resolve().await?;
+        match timeout(self.limits.send_timeout, self.connect(&addresses)).await {
+            Ok(Ok(mut connection)) => {
+                let _ = timeout(self.limits.connect_timeout, connection.quit()).await;
+                Ok(format!("the mail server {} accepts the log-in", self.server.host))
+            }
+            Ok(Err(error)) => {
+                Err(self.error_outcome(&error, SendOutcome::retry).reason().to_owned())
+            }
+            Err(_) => Err("the mail server did not respond in time".to_owned()),
+        }
+    }
+
+    /// Returns the addresses of the mail server.
+    async fn resolve(&self) -> Result<Vec<SocketAddr>, String> {
+        let port = self.server.port.unwrap_or(self.server.security.default_port());
+        let addresses = timeout(
+            self.limits.connect_timeout,
+            self.network.resolve_host(&self.server.host, port),
+        );
+        match addresses.await {
+            Ok(Ok(addresses)) => Ok(addresses),
+            Ok(Err(error)) => Err(format!("the mail server is not contacted: {error}")),
+            Err(_) => Err("the mail server's name was not resolved in time".to_owned()),
+        }
+    }
+
+    /// Connects and logs in.
+    async fn connect(&self, addresses: &[SocketAddr]) -> Result<AsyncSmtpConnection, Error> {
         let server = &self.server;
         let hello = ClientId::Domain(self.from.address.domain().to_owned());
         let tls = || TlsParameters::new_rustls(server.host.clone());
@@ -91,6 +108,16 @@ impl Email {
             let credentials = Credentials::new(user.clone(), password.expose().to_owned());
             connection.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await?;
         }
+        Ok(connection)
+    }
+
+    /// Connects, logs in and runs all commands before the data of the mail.
+    async fn open_transaction(
+        &self,
+        addresses: &[SocketAddr],
+        mail: &OutgoingMail,
+    ) -> Result<AsyncSmtpConnection, Error> {
+        let mut connection = self.connect(addresses).await?;
         let mut options = Vec::new();
         if !mail.to.to_string().is_ascii() {
             options.push(MailParameter::SmtpUtfEight);

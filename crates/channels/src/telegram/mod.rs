@@ -23,7 +23,7 @@ use crate::error::{CallError, OpenError};
 use crate::http::HttpClient;
 use crate::outbound::{FilePlacement, Markup, MessagePiece, OutboundMessage, PieceLayout, pieces};
 use crate::secret::ChannelSecret;
-use crate::settings::parse_base_url;
+use crate::settings::{InvalidSetting, parse_base_url};
 use crate::text::{HtmlDialect, LengthLimit, LengthUnit};
 
 const DEFAULT_BASE_URL: &str = "https://api.telegram.org";
@@ -56,6 +56,20 @@ struct Settings {
     polling: Option<bool>,
 }
 
+impl Settings {
+    fn parse(json: &str) -> Result<(Self, String), InvalidSetting> {
+        let settings: Self = crate::settings::parse(json)?;
+        let base = parse_base_url(settings.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL))
+            .map_err(|reason| InvalidSetting::new("base_url", reason))?;
+        Ok((settings, base))
+    }
+}
+
+/// Checks the settings of a binding.
+pub(crate) fn check_settings(json: &str) -> Result<(), InvalidSetting> {
+    Settings::parse(json).map(drop)
+}
+
 /// A binding to a bot.
 #[derive(Debug, Clone)]
 pub struct Telegram {
@@ -75,11 +89,8 @@ impl Telegram {
         settings: &str,
         token: impl FnOnce() -> Result<ChannelSecret, OpenError>,
     ) -> Result<Self, OpenError> {
-        let invalid =
-            |reason: String| OpenError::InvalidSettings { channel: "telegram".into(), reason };
-        let settings: Settings = crate::settings::parse(settings).map_err(invalid)?;
-        let base = parse_base_url(settings.base_url.as_deref().unwrap_or(DEFAULT_BASE_URL))
-            .map_err(invalid)?;
+        let (settings, base) = Settings::parse(settings)
+            .map_err(|invalid| OpenError::invalid_settings("telegram", &invalid))?;
         let token = token()?;
         // The token becomes part of a URL.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ":_-".contains(c);

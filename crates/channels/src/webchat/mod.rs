@@ -20,6 +20,7 @@ pub use wire::{
 use crate::error::OpenError;
 use crate::outbound::{FilePlacement, Markup, MessagePiece, OutboundMessage, PieceLayout, pieces};
 use crate::secret::ChannelSecret;
+use crate::settings::InvalidSetting;
 
 /// The script that pages embed. It has no dependencies.
 pub const WIDGET: &str = include_str!("widget.js");
@@ -60,10 +61,19 @@ pub struct Appearance {
 }
 
 impl Settings {
-    fn appearance(&self) -> Result<Appearance, String> {
+    fn parse(json: &str) -> Result<(Vec<url::Origin>, Appearance), InvalidSetting> {
+        let settings: Self = crate::settings::parse(json)?;
+        let origin = |text: &String| crate::settings::parse_http_url(text).map(|url| url.origin());
+        let origins = settings.origins.iter().map(origin).collect::<Result<_, _>>();
+        let origins = origins.map_err(|reason| InvalidSetting::new("origins", reason))?;
+        Ok((origins, settings.appearance()?))
+    }
+
+    fn appearance(&self) -> Result<Appearance, InvalidSetting> {
         let greeting = self.greeting.clone().unwrap_or_default();
         if greeting.chars().count() > MAX_GREETING_CHARS {
-            return Err(format!("`greeting` has at most {MAX_GREETING_CHARS} characters"));
+            let reason = format!("`greeting` has at most {MAX_GREETING_CHARS} characters");
+            return Err(InvalidSetting::new("greeting", reason));
         }
         let color = self.color.clone().unwrap_or_default();
         let digits = color.strip_prefix('#').unwrap_or_default();
@@ -72,9 +82,15 @@ impl Settings {
         if color.is_empty() || is_color {
             Ok(Appearance { greeting, color })
         } else {
-            Err(format!("`color` is `{color}`; write it like #0a7 or #00aa77"))
+            let reason = format!("`color` is `{color}`; write it like #0a7 or #00aa77");
+            Err(InvalidSetting::new("color", reason))
         }
     }
+}
+
+/// Checks the settings of a binding.
+pub(crate) fn check_settings(json: &str) -> Result<(), InvalidSetting> {
+    Settings::parse(json).map(drop)
 }
 
 /// A binding to the web chat.
@@ -93,13 +109,8 @@ impl Webchat {
         settings: &str,
         secret: impl FnOnce() -> Result<ChannelSecret, OpenError>,
     ) -> Result<Self, OpenError> {
-        let invalid =
-            |reason: String| OpenError::InvalidSettings { channel: "webchat".into(), reason };
-        let settings: Settings = crate::settings::parse(settings).map_err(invalid)?;
-        let origin = |text: &String| crate::settings::parse_http_url(text).map(|url| url.origin());
-        let origins =
-            settings.origins.iter().map(origin).collect::<Result<_, _>>().map_err(invalid)?;
-        let appearance = settings.appearance().map_err(invalid)?;
+        let (origins, appearance) = Settings::parse(settings)
+            .map_err(|invalid| OpenError::invalid_settings("webchat", &invalid))?;
         let secret = secret()?;
         let secrets: Vec<_> = secret.expose().split_whitespace().map(ChannelSecret::new).collect();
         let is_short = |secret: &ChannelSecret| secret.expose().len() < MIN_SECRET_BYTES;

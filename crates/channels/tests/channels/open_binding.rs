@@ -4,7 +4,8 @@ use ostler_channels::connection::ChannelConnection;
 use ostler_channels::error::OpenError;
 use ostler_channels::outcome::SendOutcome;
 use ostler_channels::secret::ChannelSecret;
-use ostler_channels::{BindingConfig, Channels, HttpLimits, NetworkAccess};
+use ostler_channels::{BindingConfig, Channels, HttpLimits, NetworkAccess, check_settings};
+use ostler_domain::channel::Channel;
 use ostler_domain::channel::delivery::UnknownOutcomePolicy;
 use serde_json::{Value, json};
 
@@ -33,9 +34,9 @@ fn errors_explain_the_problem_without_quoting_the_secret() {
     };
     let smtp = |server: Value| json!({"from": "a@x.it", "smtp": server});
     check("telegram", json!({"base_url": "ftp://x"}), "1:a", "a URL starts with https://");
-    check("telegram", json!({"tokn": 1}), "1:a", "unknown field `tokn`");
+    check("telegram", json!({"tokn": 1}), "1:a", "there is no setting `tokn`");
     check("telegram", json!({}), "hunter2 x/y", "is not a bot's token");
-    check("sms", json!({}), KEY, "missing field `url`");
+    check("sms", json!({}), KEY, "`url` is missing");
     check("sms", json!({"url": "https://u:hunter2@x"}), KEY, "no user name or password");
     check("sms", json!({"url": "https://x", "max_chars": 3}), KEY, "max_chars is at least 20");
     check("sms", json!({"url": "https://x"}), "hunter2", "whsec_…");
@@ -126,4 +127,69 @@ async fn a_web_chat_message_is_delivered_without_a_call() {
     let chat = open("webchat", &json!({}), &"x".repeat(32));
     let outcome = send(&chat, &message("visitor", "hi")).await;
     assert_eq!(outcome, SendOutcome::Delivered { provider_id: Some("out_1.0".into()) });
+}
+
+#[test]
+fn o05_an_invalid_setting_is_named_with_what_is_expected() {
+    let mail = |rest: &str| format!(r#"{{"from": "a@b.example", "smtp": {{{rest}}}}}"#);
+    let table = [
+        (
+            "email",
+            mail(r#""host": "m", "port": "x""#),
+            ("smtp.port", "expected a whole number from 0 to 65535, not a text"),
+        ),
+        (
+            "email",
+            mail(r#""host": "m", "port": 70000"#),
+            ("smtp.port", "expected a whole number from 0 to 65535, not `70000`"),
+        ),
+        ("email", mail(""), ("smtp", "`host` is missing")),
+        (
+            "email",
+            mail(r#""host": "m", "security": "ssl""#),
+            ("smtp.security", "`ssl` is not possible; use one of `tls`, `starttls`, `none`"),
+        ),
+        (
+            "email",
+            r#"{"from": "nobody", "smtp": {"host": "m"}}"#.to_owned(),
+            ("from", "`from` is not an address"),
+        ),
+        (
+            "telegram",
+            r#"{"base_ur": "https://x.example"}"#.to_owned(),
+            (
+                "base_ur",
+                "there is no setting `base_ur`; there are `base_url`, `username`, \
+                 `when_unknown`, `polling`",
+            ),
+        ),
+        ("sms", String::new(), ("", "`url` is missing")),
+        (
+            "sms",
+            r#"{"url": "ftp://x.example"}"#.to_owned(),
+            ("url", "a URL starts with https:// or http:// and has no user name or password"),
+        ),
+        (
+            "webchat",
+            r#"{"origins": "https://x.example"}"#.to_owned(),
+            ("origins", "expected a list, not a text"),
+        ),
+    ];
+    for (channel, settings, (path, reason)) in table {
+        let refused = check_settings(&Channel::from(channel), &settings).expect_err(&settings);
+        assert_eq!((refused.path.as_str(), refused.reason.as_str()), (path, reason));
+    }
+}
+
+#[test]
+fn valid_settings_pass_without_a_secret() {
+    let table = [
+        ("email", r#"{"from": "a@b.example", "smtp": {"host": "m", "username": "u"}}"#),
+        ("telegram", ""),
+        ("webchat", r##"{"color": "#0a7"}"##),
+        ("pager", r#"{"url": "https://x.example", "max_chars": 200}"#),
+    ];
+    for (channel, settings) in table {
+        assert_eq!(check_settings(&Channel::from(channel), settings), Ok(()), "{channel}");
+    }
 }

@@ -32,6 +32,9 @@ pub enum Channel {
 }
 
 impl Channel {
+    /// The names of the channels that have one of their own.
+    pub const KNOWN: [&str; 6] = ["telegram", "webchat", "email", "webhook", "sms", "whatsapp"];
+
     /// Returns the name that is stored and shown.
     pub fn name(&self) -> &str {
         match self {

@@ -95,12 +95,25 @@ pub struct Approval {
     pub status: ApprovalStatus,
 }
 
+/// How an approval ended that is not pending any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EndedApproval {
+    #[error("was approved already")]
+    Approved,
+    #[error("was approved already, and its call was made")]
+    Used,
+    #[error("was rejected already")]
+    Rejected,
+    #[error("has expired")]
+    Expired,
+}
+
 /// The reason why an approval cannot be decided or used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
     /// It has been decided or has expired.
-    #[error("{0} is not pending any more")]
-    NotPending(ApprovalId),
+    #[error("{0} {1}; nothing was changed")]
+    NotPending(ApprovalId, EndedApproval),
     /// It expired only now, when somebody tried to decide it. The customer and the
     /// owner are to be notified.
     #[error("{0} has expired; nothing was run")]
@@ -121,10 +134,16 @@ impl Approval {
     }
 
     fn decide(&mut self, status: ApprovalStatus, now: Timestamp) -> Result<(), ApprovalError> {
-        match self.status {
-            ApprovalStatus::Pending => {}
+        let ended = match self.status {
+            ApprovalStatus::Pending => None,
             ApprovalStatus::Withdrawn => return Err(ApprovalError::Withdrawn(self.id)),
-            _ => return Err(ApprovalError::NotPending(self.id)),
+            ApprovalStatus::Approved { .. } => Some(EndedApproval::Approved),
+            ApprovalStatus::Used { .. } => Some(EndedApproval::Used),
+            ApprovalStatus::Rejected { .. } => Some(EndedApproval::Rejected),
+            ApprovalStatus::Expired { .. } => Some(EndedApproval::Expired),
+        };
+        if let Some(ended) = ended {
+            return Err(ApprovalError::NotPending(self.id, ended));
         }
         if self.expire(now) {
             return Err(ApprovalError::JustExpired(self.id));
@@ -224,7 +243,8 @@ pub fn count_pending<'a>(
 #[cfg(test)]
 mod tests {
     use super::{
-        Approval, ApprovalError, ApprovalStatus, ArgumentsHash, DEFAULT_APPROVAL_TTL, count_pending,
+        Approval, ApprovalError, ApprovalStatus, ArgumentsHash, DEFAULT_APPROVAL_TTL,
+        EndedApproval, count_pending,
     };
     use crate::agent::autonomy::AutonomyLevel;
     use crate::gate::AskReason;
@@ -285,7 +305,10 @@ mod tests {
             Ok(()),
             "a repeated run continues"
         );
-        assert_eq!(approval.approve(OWNER, REQUESTED_AT), Err(ApprovalError::NotPending(ID)));
+        assert_eq!(
+            approval.approve(OWNER, REQUESTED_AT),
+            Err(ApprovalError::NotPending(ID, EndedApproval::Used))
+        );
     }
 
     /// D06: a rejection keeps its reason and ends it.
@@ -295,7 +318,10 @@ mod tests {
         approval.reject(OWNER, "too much", REQUESTED_AT).unwrap();
         let reason = "too much".to_owned();
         assert_eq!(approval.status, ApprovalStatus::Rejected { by: OWNER, reason });
-        assert_eq!(approval.approve(OWNER, REQUESTED_AT), Err(ApprovalError::NotPending(ID)));
+        assert_eq!(
+            approval.approve(OWNER, REQUESTED_AT),
+            Err(ApprovalError::NotPending(ID, EndedApproval::Rejected))
+        );
         assert_eq!(
             approval.consume(REFUND, ENTRY, REQUESTED_AT),
             Err(ApprovalError::NotUsable(ID))
@@ -322,7 +348,10 @@ mod tests {
         assert!(!approval.expire(before));
         assert!(approval.expire(end));
         assert!(!approval.expire(end));
-        assert_eq!(approval.approve(OWNER, end), Err(ApprovalError::NotPending(ID)));
+        assert_eq!(
+            approval.approve(OWNER, end),
+            Err(ApprovalError::NotPending(ID, EndedApproval::Expired))
+        );
         assert_eq!(
             approval.consume(REFUND, ENTRY, REQUESTED_AT),
             Err(ApprovalError::NotUsable(ID))
@@ -337,7 +366,7 @@ mod tests {
         assert_eq!(late, Err(ApprovalError::JustExpired(ID)));
         assert_eq!(approval.status, ApprovalStatus::Expired { approved_by: None });
         let later = approval.approve(OWNER, REQUESTED_AT + DEFAULT_APPROVAL_TTL);
-        assert_eq!(later, Err(ApprovalError::NotPending(ID)));
+        assert_eq!(later, Err(ApprovalError::NotPending(ID, EndedApproval::Expired)));
     }
 
     /// D07: an approved call that is not made in time, counted from the decision, expires

@@ -15,6 +15,7 @@
 //!   may repeat to a customer what it reads.
 
 pub mod approval;
+pub mod blast_radius;
 pub mod permission;
 pub mod replay;
 pub mod setting;

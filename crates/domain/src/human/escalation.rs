@@ -137,7 +137,7 @@ pub enum EscalationEffect {
     InjectResolution,
     /// The dismissal is recorded as a false positive.
     RecordFalsePositive,
-    /// The agent answers the messages that the customer has written meanwhile.
+    /// The agent answers the messages that the customer has written meanwhile, if nobody has.
     AgentAnswers,
 }
 
@@ -314,7 +314,7 @@ impl Escalation {
             return Err(EscalationError::NotTakenOver);
         }
         self.status = Resolved;
-        Ok(vec![ActivateSession, ReturnToPrimary, InjectResolution])
+        Ok(vec![ActivateSession, ReturnToPrimary, InjectResolution, AgentAnswers])
     }
 
     fn dismiss(&mut self) -> Result<Vec<EscalationEffect>, EscalationError> {
@@ -364,7 +364,7 @@ impl Escalation {
         match config.auto_resume_after_human {
             AutoResume::AfterSecs(limit) if now.since(last) >= limit => {
                 self.status = Resolved;
-                vec![ActivateSession, ReturnToPrimary, InjectResolution]
+                vec![ActivateSession, ReturnToPrimary, InjectResolution, AgentAnswers]
             }
             _ => vec![],
         }

@@ -17,6 +17,29 @@ pub struct SpendLine {
     pub amount: Credits,
 }
 
+/// Which costs to add up; all of them without any part.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SpendFilter {
+    pub agent: Option<AgentId>,
+    pub model: Option<String>,
+    pub tool: Option<String>,
+}
+
+impl SpendFilter {
+    /// Returns whether a line is one of those asked for.
+    pub fn matches(&self, line: &SpendLine) -> bool {
+        let expense = line.expense.tested();
+        let (model, tool) = match expense {
+            Expense::ModelCalls(model) => (Some(model.as_str()), None),
+            Expense::Tool(tool) => (None, Some(tool.as_str())),
+            Expense::Model | Expense::Test(_) => (None, None),
+        };
+        self.agent.is_none_or(|agent| line.agent == agent)
+            && self.model.as_deref().is_none_or(|wanted| model == Some(wanted))
+            && self.tool.as_deref().is_none_or(|wanted| tool == Some(wanted))
+    }
+}
+
 /// What an org spent in some days.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spend {
@@ -57,10 +80,8 @@ impl Spend {
             }
             CostBearer::Own => {}
         }
-        let (expense, is_test) = match &line.expense {
-            Expense::Test(tested) => (&**tested, true),
-            expense => (expense, false),
-        };
+        let expense = line.expense.tested();
+        let is_test = matches!(line.expense, Expense::Test(_));
         self.total = self.total + amount;
         if is_test {
             self.tests = self.tests + amount;
@@ -82,7 +103,7 @@ fn add<K: Ord>(sums: &mut BTreeMap<K, Credits>, key: K, amount: Credits) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Spend, SpendLine};
+    use super::{Spend, SpendFilter, SpendLine};
     use crate::id::{AgentId, OrgId};
     use crate::money::Credits;
     use crate::money::ledger::{CostBearer, Expense};
@@ -127,5 +148,44 @@ mod tests {
             by_tool: [("send_email".to_owned(), credits(3))].into(),
         };
         assert_eq!(spend, expected);
+    }
+
+    /// U08: the costs of one agent, model or tool are added up by themselves.
+    #[test]
+    fn u08_spend_is_filtered_by_agent_model_and_tool() {
+        let line = |agent, expense| SpendLine {
+            day: UtcDay::from_number(1),
+            agent,
+            expense,
+            bearer: CostBearer::Own,
+            amount: Credits::new(1),
+        };
+        let small = || Expense::ModelCalls("small".into());
+        let lines = [
+            line(GIA, small()),
+            line(GIA, small().in_test()),
+            line(ENZO, small()),
+            line(ENZO, Expense::Model),
+            line(ENZO, Expense::Tool(ToolName::from_static("send_email"))),
+        ];
+        let total = |agent, model: Option<&str>, tool: Option<&str>| {
+            let (model, tool) = (model.map(Into::into), tool.map(Into::into));
+            let filter = SpendFilter { agent, model, tool };
+            Spend::of(lines.iter().filter(|line| filter.matches(line))).total
+        };
+        for (agent, model, tool, expected) in [
+            (None, None, None, 5),
+            (Some(GIA), None, None, 2),
+            (None, Some("small"), None, 3),
+            (Some(ENZO), Some("small"), None, 1),
+            (None, None, Some("send_email"), 1),
+            (Some(GIA), None, Some("send_email"), 0),
+        ] {
+            assert_eq!(
+                total(agent, model, tool),
+                Credits::new(expected),
+                "{agent:?} {model:?} {tool:?}"
+            );
+        }
     }
 }

@@ -88,6 +88,8 @@ pub enum NoticeKind {
     SignedUp,
     /// A conversation was assigned to a person.
     SessionAssigned,
+    /// A webhook failed for days, or its receiver is gone, and it is switched off.
+    WebhookSwitchedOff,
 }
 
 /// How soon a person has to know.
@@ -122,7 +124,8 @@ impl NoticeKind {
             | Self::ChildCap
             | Self::DeadLetter
             | Self::DeadLetterAbandoned
-            | Self::NoBinding => 60 * MINUTE,
+            | Self::NoBinding
+            | Self::WebhookSwitchedOff => 60 * MINUTE,
             Self::ToolDisabled | Self::LowCredits(_) | Self::SharingNearCap | Self::SessionCap => {
                 24 * 60 * MINUTE
             }
@@ -190,6 +193,7 @@ impl NoticeKind {
             Self::Instruction => "The PM gave you an instruction.",
             Self::SignedUp => "Somebody signed up.",
             Self::SessionAssigned => "A conversation was assigned to a person.",
+            Self::WebhookSwitchedOff => "Another system gets no events any more.",
         }
     }
 
@@ -225,7 +229,8 @@ impl NoticeKind {
             | Self::DelegationReceived
             | Self::DelegationAnswered
             | Self::Instruction
-            | Self::SignedUp => NoticeTopic::Organizations,
+            | Self::SignedUp
+            | Self::WebhookSwitchedOff => NoticeTopic::Organizations,
         }
     }
 

@@ -58,13 +58,15 @@ impl TimeOfDay {
     }
 }
 
-fn local_millis(at: Timestamp, zone: UtcOffset<'_>) -> i64 {
+/// Returns the local time as milliseconds since 1970 began there.
+pub(crate) fn local_millis(at: Timestamp, zone: UtcOffset<'_>) -> i64 {
     at.as_millis() + i64::from(zone(at)) * 1000
 }
 
 /// Returns the points in time of a local time, of which there are two where clocks are set
-/// back. Clocks change at most once within a day before and after it.
-fn timestamps(local: i64, zone: UtcOffset<'_>) -> Vec<Timestamp> {
+/// back, and the change where they are set forward. Clocks change at most once within a day
+/// before and after it.
+pub(crate) fn timestamps(local: i64, zone: UtcOffset<'_>) -> Vec<Timestamp> {
     let with = |offset: i32| Timestamp::from_millis(local - i64::from(offset) * 1000);
     let before = zone(Timestamp::from_millis(local - MILLIS_PER_DAY));
     let after = zone(Timestamp::from_millis(local + MILLIS_PER_DAY));

@@ -12,7 +12,9 @@ use crate::tool::Audience;
 
 /// As what a person talks to the org. Part of the conversation key, so that the three
 /// never share a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationEntry {
     Customer,

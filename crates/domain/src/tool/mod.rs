@@ -124,7 +124,7 @@ impl Risk {
 }
 
 /// Where the effect of a tool happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// In our own store, as part of the turn's commit.

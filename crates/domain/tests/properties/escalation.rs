@@ -134,7 +134,7 @@ fn no_history_of_an_escalation_is_illegal() {
         let found = end_effects.map(|effect| count(&all, effect));
         let expected = match escalation.status {
             Pending | TakenOver => [0, 0, 0, 0, 0],
-            Resolved => [1, 0, 0, 1, 1],
+            Resolved => [1, 0, 1, 1, 1],
             Dismissed => [1, 1, 1, 0, 0],
             TimedOut => [1, 0, 1, 0, 0],
         };

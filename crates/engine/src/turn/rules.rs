@@ -27,6 +27,11 @@ pub trait ModelChains: Send + Sync {
     /// Returns the models of an agent: the first name is used, the others when it
     /// fails. Without names, the default model is used.
     fn chain(&self, names: &[String]) -> Arc<dyn Models>;
+
+    /// Returns the name of the default model, if it has one.
+    fn default_model(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// What a turn is allowed to do.

@@ -31,6 +31,10 @@ impl ModelChains for SharedCatalogue {
         let default = catalogue.chain(catalogue.chain_names(names));
         Arc::new(AgentModels { catalogue, default })
     }
+
+    fn default_model(&self) -> Option<&str> {
+        self.0.default_model()
+    }
 }
 
 impl Catalogue {

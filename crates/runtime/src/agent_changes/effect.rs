@@ -1,6 +1,7 @@
 //! The effects of the tools that change agents, stored by the commit of the turn.
 
 use ostler_domain::audit::AuditActor;
+use ostler_domain::event::OrgEvent;
 use ostler_domain::id::{AgentId, AuditId};
 use ostler_engine::outcome::ToolEffect;
 use ostler_store::{NewAuditEntry, StoredProposal};
@@ -66,8 +67,8 @@ pub(crate) fn add_proposal(
     let target = stored.proposal.target;
     let current = view.agent(target).map(|one| one.soul.clone()).unwrap_or_default();
     let data = describe_proposal(&stored, &current);
-    pending.add_audit(audit(agent, "propose_soul", target, &data));
-    pending.add_event("soul_proposed", data);
+    pending.add_audit(audit(agent, "propose_soul", target, &json!(data)));
+    pending.add_event(&OrgEvent::SoulProposed(data));
     pending.side_effects.notices.push(proposal::notice(&stored, &current));
     pending.side_effects.proposals.push(stored);
 }

@@ -1,6 +1,7 @@
 //! Makes proposals to change a soul, for agents, for people and after a reflection.
 
 use ostler_domain::agent::Agent;
+use ostler_domain::event::SoulProposed;
 use ostler_domain::id::{NoticeId, OrgId, ProposalId};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::soul::proposal::{
@@ -10,10 +11,11 @@ use ostler_domain::soul::proposal::{
 use ostler_domain::soul::{Soul, SoulField};
 use ostler_domain::time::Timestamp;
 use ostler_store::{NewNotice, OrgStore, Store, StoreError, StoredProposal};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::ids::fresh;
 use crate::org_view::AgentView;
+use crate::records::encode;
 
 /// A change of a soul that an agent wants.
 pub(crate) struct ProposalRequest<'a> {
@@ -110,18 +112,23 @@ pub(crate) fn notice(stored: &StoredProposal, current: &Soul) -> NewNotice {
         kind: NoticeKind::SoulProposal,
         recipient: NoticeRecipient::Owner,
         subject: stored.proposal.id.to_string(),
-        data: describe_proposal(stored, current).to_string(),
+        data: encode(&describe_proposal(stored, current)),
     }
 }
 
 /// Describes a proposal for notices, events and the audit log.
-pub(crate) fn describe_proposal(stored: &StoredProposal, current: &Soul) -> Value {
+pub(crate) fn describe_proposal(stored: &StoredProposal, current: &Soul) -> SoulProposed {
     let Proposal { id, target, reason, base_version, expires_at, soul, .. } = &stored.proposal;
-    json!({
-        "proposal": id, "agent": target, "author": stored.author, "reason": reason,
-        "base_version": base_version, "expires_at": expires_at,
-        "before": fields(current, soul, current), "after": fields(current, soul, soul),
-    })
+    SoulProposed {
+        proposal: *id,
+        agent: *target,
+        author: stored.author,
+        reason: reason.clone(),
+        base_version: *base_version,
+        expires_at: *expires_at,
+        before: fields(current, soul, current),
+        after: fields(current, soul, soul),
+    }
 }
 
 /// Returns the fields of `soul` in which two souls differ.

@@ -20,6 +20,7 @@ use super::effect::AgentEffect;
 use super::proposal::{self, ProposalRequest, describe_proposal};
 use crate::ids::fresh;
 use crate::org_view::AgentView;
+use crate::records::encode;
 use crate::turn_tool::{TurnCall, TurnTool, refused, unavailable};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -133,7 +134,7 @@ async fn apply(
         actor: AuditActor::Agent(call.context.agent),
         action: "change_soul".to_owned(),
         subject: target.agent.id.to_string(),
-        data: describe_proposal(&stored, &target.soul).to_string(),
+        data: encode(&describe_proposal(&stored, &target.soul)),
     };
     let number = version.version;
     let org = call.org_views().store().org(target.agent.org);

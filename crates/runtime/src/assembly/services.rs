@@ -14,6 +14,8 @@ pub struct Services {
     pub(crate) documents: DocumentCache,
     pub(crate) thread_cache: ThreadCache,
     pub(crate) running_turns: RunningTurns,
+    /// Wakes the workers that answer conversations.
+    pub(crate) bell: Doorbell,
     /// Wakes the delivery workers.
     pub(crate) outbox_bell: Doorbell,
 }
@@ -26,6 +28,7 @@ impl Services {
             documents: DocumentCache::default(),
             thread_cache: ThreadCache::default(),
             running_turns,
+            bell: Doorbell::default(),
             outbox_bell: Doorbell::default(),
         }
     }

@@ -1,6 +1,7 @@
 //! Continues a conversation after a person decided on an approval, or after it expired, and
 //! tells the person who approved a call if it failed.
 
+use ostler_domain::event::{ApprovedCallReport, OrgEvent};
 use ostler_domain::gate::approval::{Approval, ApprovalStatus};
 use ostler_domain::id::{ApprovalId, InboxId};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
@@ -159,16 +160,20 @@ pub(crate) fn report_call(run: &mut Run, approved: &ApprovedCall, outcome: &RunO
             (OutcomeStatus::Failed, "not made", why_not_made(outcome))
         }
     };
-    let (kind, event) = match status {
-        OutcomeStatus::Ok => (NoticeKind::ApprovedCallMade, "approved_call_made"),
-        _ => (NoticeKind::ApprovedCallFailed, "approved_call_failed"),
+    let report = ApprovedCallReport {
+        approval: approved.approval,
+        session: run.session.id,
+        tool: approved.call.name.clone(),
+        outcome: description.into(),
+        why: why.chars().take(MAX_REASON_CHARS).collect(),
     };
-    let why: String = why.chars().take(MAX_REASON_CHARS).collect();
-    let data = json!({"approval": approved.approval, "session": run.session.id,
-        "tool": approved.call.name, "outcome": description, "why": why});
-    run.pending.add_event(event, data.clone());
+    let (kind, event) = match status {
+        OutcomeStatus::Ok => (NoticeKind::ApprovedCallMade, OrgEvent::ApprovedCallMade(report)),
+        _ => (NoticeKind::ApprovedCallFailed, OrgEvent::ApprovedCallFailed(report)),
+    };
+    run.pending.add_event(&event);
     let by = NoticeRecipient::User(approved.by);
-    run.pending.add_notice(kind, by, approved.approval.to_string(), data);
+    run.pending.add_notice(kind, by, approved.approval.to_string(), event.to_json());
 }
 
 /// Keeps an approval that was not used until the agents get the conversation back.

@@ -1,13 +1,13 @@
 //! Changes of a session without a message: it expires, people are reminded of an
 //! escalation, a team is assigned.
 
+use ostler_domain::event::{OrgEvent, TeamAssigned};
 use ostler_domain::human::escalation::EscalationEvent;
 use ostler_domain::id::{AgentId, InboxId, UserId};
 use ostler_domain::session::lifetime::{CloseReason, due_to_close};
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::team::TeamSession;
 use ostler_store::{LeaseAction, ReleaseReason};
-use serde_json::json;
 
 use super::run::Run;
 use super::run_context::RunContext;
@@ -143,10 +143,9 @@ pub(crate) async fn assign(
         let config = view.settings.team.clone().unwrap_or_default();
         match TeamSession::assemble(run.session.id, run.session.org, &chosen, config.budget) {
             Ok(team) => {
-                run.pending.add_event(
-                    "team_assigned",
-                    json!({"session": run.session.id, "agents": team.participants(), "by": by}),
-                );
+                let (session, agents) = (run.session.id, team.participants().to_vec());
+                let event = OrgEvent::TeamAssigned(TeamAssigned { session, agents, by });
+                run.pending.add_event(&event);
                 run.session.team = Some(team);
             }
             Err(error) => tracing::warn!(session_id = %run.session.id, %error, "team not assigned"),

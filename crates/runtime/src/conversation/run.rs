@@ -1,7 +1,7 @@
 //! A run in progress: what it has written, done and spent so far.
 
+use ostler_domain::event::{OrgEvent, SessionClosed};
 use ostler_domain::session::status::SessionStatus;
-use serde_json::json;
 
 use super::checkpoint::RunProgress;
 use super::run_context::RunContext;
@@ -103,8 +103,8 @@ impl Run {
             self.add_side_turn(turn);
         }
         if let (true, SessionStatus::Closed(reason)) = (ends_now, session.status) {
-            let closed = json!({"session": session.id, "reason": reason});
-            self.pending.add_event("session_closed", closed);
+            let closed = SessionClosed { session: session.id, reason };
+            self.pending.add_event(&OrgEvent::SessionClosed(closed));
         }
     }
 }

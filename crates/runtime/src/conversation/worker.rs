@@ -45,7 +45,6 @@ const RETRY_AFTER_FAILURE: Duration = Duration::from_millis(500);
 pub struct Worker {
     services: Arc<Services>,
     claims: ClaimBatcher,
-    bell: Doorbell,
     outage: Arc<OutageLog>,
 }
 
@@ -55,12 +54,12 @@ impl Worker {
     pub fn new(deps: Deps, running_turns: RunningTurns) -> Self {
         let claims = ClaimBatcher::new(deps.store.clone(), deps.settings.claims);
         let services = Arc::new(Services::new(deps, running_turns));
-        Self { services, claims, bell: Doorbell::default(), outage: Arc::default() }
+        Self { services, claims, outage: Arc::default() }
     }
 
     /// Returns the bell that wakes this worker.
-    pub const fn bell(&self) -> &Doorbell {
-        &self.bell
+    pub fn bell(&self) -> &Doorbell {
+        &self.services.bell
     }
 
     /// Returns the bell that this worker rings when there is something to send.
@@ -101,7 +100,7 @@ impl Worker {
 
     async fn work(&self, mut stop: watch::Receiver<bool>) {
         while !*stop.borrow() {
-            let rings = self.bell.local();
+            let rings = self.services.bell.local();
             let wait = match self.answer_next().await {
                 Ok(answered) => {
                     if self.outage.record_success() {

@@ -6,7 +6,9 @@
 
 mod doorbell;
 mod intake;
+mod waking;
 
 pub use doorbell::Doorbell;
 pub use intake::Intake;
 pub(crate) use intake::new_inbox_entry;
+pub(crate) use waking::{wake_conversation, wake_informed};

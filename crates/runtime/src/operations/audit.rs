@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Operations, OrgOperations, Result};
+use crate::colleagues;
 use crate::ids::fresh;
 use crate::records::decode;
 use crate::records::session::Session;
@@ -167,10 +168,15 @@ impl OrgOperations<'_> {
         })
     }
 
-    async fn user_name(&self, id: UserId) -> Result<String> {
-        match self.inner().store.user_account(id).await {
+    /// Returns the name of a person, also of one who works from the org's chats; else the id.
+    pub(super) async fn user_name(&self, id: UserId) -> Result<String> {
+        let store = &self.inner().store;
+        match store.user_account(id).await {
             Ok(account) => Ok(account.user.name),
-            Err(StoreError::NotFound(_)) => Ok(id.to_string()),
+            Err(StoreError::NotFound(_)) => {
+                let colleague = colleagues::name(store.org(self.org), id).await?;
+                Ok(colleague.unwrap_or_else(|| id.to_string()))
+            }
             Err(other) => Err(other.into()),
         }
     }

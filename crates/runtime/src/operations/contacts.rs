@@ -6,15 +6,17 @@ use ostler_domain::channel::Channel;
 use ostler_domain::contact::{Contact, ContactDetails, merge};
 use ostler_domain::hierarchy::issue::Issue;
 use ostler_domain::id::{AuditId, ContactId, ConversationId};
+use ostler_domain::money::Credits;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::session::key::ConversationEntry;
 use ostler_store::{
-    ChannelVisitor, ContactExport, MergeCounts, OrgStore, PersonalDataCounts, StoreError,
-    StoredContact,
+    ChannelVisitor, ContactExport, MergeCounts, OrgStore, PersonalDataCounts, SessionFilter,
+    StoreError, StoredContact,
 };
 use serde_json::{Value, json};
 
 use super::{OperationError, OrgOperations, Result};
+use crate::channel_binding::peer_address;
 use crate::hierarchy::plan::ISSUE;
 use crate::ids::fresh;
 use crate::records::session::Session;
@@ -26,7 +28,7 @@ const PAGE: u32 = 500;
 const MAX_IDENTIFIERS: u32 = 1000;
 /// The most conversations with a contact that are listed.
 const MAX_INTERACTIONS: u32 = 50;
-/// The most sessions of a contact whose issues are erased.
+/// The most sessions of a contact whose issues are erased, or whose cost is added up.
 const MAX_SESSIONS: u32 = 10_000;
 /// The most people with the same name that an error lists.
 const MAX_CANDIDATES: usize = 5;
@@ -72,10 +74,23 @@ impl<'o> OrgOperations<'o> {
         Ok(ContactSummary { contact, identifiers })
     }
 
-    /// Returns the conversations with a contact, newest first. Tests are left out.
-    pub async fn interactions(&self, contact: StoredContact) -> Result<Vec<Session>> {
+    /// Returns the newest conversations with a person, newest first. Tests are left out.
+    pub async fn interactions(&self, person: &Person) -> Result<Vec<Session>> {
+        self.sessions_of(person, MAX_INTERACTIONS).await
+    }
+
+    /// Returns what the sessions of a person have cost, without tests.
+    pub async fn credits_of(&self, person: &Person) -> Result<Credits> {
+        let sessions = self.sessions_of(person, MAX_SESSIONS).await?;
+        Ok(sessions.iter().map(|one| one.budget.spent).sum())
+    }
+
+    async fn sessions_of(&self, person: &Person, limit: u32) -> Result<Vec<Session>> {
         let store = self.authorize(OrgPermission::View).await?;
-        let stored = store.contact_sessions(contact, MAX_INTERACTIONS).await?;
+        let stored = match person {
+            Person::Contact(contact) => store.contact_sessions(contact.clone(), limit).await?,
+            Person::Visitor(visitor) => store.visitor_sessions(visitor.clone(), limit).await?,
+        };
         let sessions = stored.iter().map(|one| decode("session", &one.data));
         let mut sessions: Vec<Session> = sessions.collect::<std::result::Result<_, _>>()?;
         sessions.retain(|session| session.entry != ConversationEntry::Testing);
@@ -104,15 +119,50 @@ impl<'o> OrgOperations<'o> {
         if people.is_empty() {
             people = self.find_visitors(name).await?.into_iter().map(Person::Visitor).collect();
         }
-        match people.as_slice() {
-            [] => Err(OperationError::NoContact(name.to_owned())),
-            [_] => Ok(people.remove(0)),
-            several => {
-                let candidates: Vec<String> = several.iter().map(Person::reference).collect();
-                let (name, candidates) = (name.to_owned(), candidates.join(", "));
-                Err(OperationError::ManyPeople { name, candidates })
+        only_person(name, people)
+    }
+
+    /// Finds a person like [`Self::find_person`], or else by the beginning of the name, that of
+    /// a visitor as the channel says it. For commands that only read: what changes or deletes
+    /// something needs the whole name.
+    pub async fn find_person_by_beginning(&self, name: &str) -> Result<Person> {
+        let wanted = name.trim().to_lowercase();
+        match self.find_person(name).await {
+            Err(OperationError::NoContact(_)) if !wanted.is_empty() => {}
+            found => return found,
+        }
+        let begins = |name: &str| name.trim().to_lowercase().starts_with(&wanted);
+        let contacts = self.filter_contacts(MAX_CANDIDATES, |one| begins(&one.name)).await?;
+        let mut people: Vec<Person> = contacts.into_iter().map(Person::Contact).collect();
+        people.extend(self.visitors_named(begins).await?.into_iter().map(Person::Visitor));
+        only_person(name.trim(), people)
+    }
+
+    /// Returns the visitors of the newest sessions whose name or identifier is wanted.
+    async fn visitors_named(
+        &self,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<ChannelVisitor>> {
+        let store = self.inner().store.org(self.org);
+        let mut found: Vec<ChannelVisitor> = Vec::new();
+        for stored in store.sessions(SessionFilter::All, None, PAGE).await? {
+            let session: Session = decode("session", &stored.data)?;
+            let address = peer_address(&session.peer);
+            let is_named = session.name.as_deref().is_some_and(&is_wanted) || is_wanted(address);
+            if session.contact.is_some() || !is_named {
+                continue;
+            }
+            for visitor in store.find_visitors(address).await? {
+                let is_same = |one: &ChannelVisitor| one.conversation == visitor.conversation;
+                if visitor.channel == session.channel && !found.iter().any(is_same) {
+                    found.push(visitor);
+                }
+            }
+            if found.len() >= MAX_CANDIDATES {
+                break;
             }
         }
+        Ok(found)
     }
 
     async fn find_visitors(&self, name: &str) -> Result<Vec<ChannelVisitor>> {
@@ -231,6 +281,19 @@ impl Person {
         match self {
             Self::Contact(stored) => stored.contact.id.to_string(),
             Self::Visitor(visitor) => format!("{}:{}", visitor.channel, visitor.identifier),
+        }
+    }
+}
+
+/// Returns the person that was found. Fails if there is none or several.
+fn only_person(name: &str, mut people: Vec<Person>) -> Result<Person> {
+    match people.as_slice() {
+        [] => Err(OperationError::NoContact(name.to_owned())),
+        [_] => Ok(people.remove(0)),
+        several => {
+            let candidates: Vec<String> = several.iter().map(Person::reference).collect();
+            let (name, candidates) = (name.to_owned(), candidates.join(", "));
+            Err(OperationError::ManyPeople { name, candidates })
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::CreditAccount;
-use ostler_domain::money::spend::Spend;
+use ostler_domain::money::spend::{Spend, SpendFilter};
 use ostler_domain::org::Org;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::time::{Timestamp, UtcDay};
@@ -27,17 +27,24 @@ pub struct SpendReport {
 impl OrgOperations<'_> {
     /// Returns what the org and its clients spent today and in the days before.
     pub async fn spend(&self, days: u32) -> Result<SpendReport> {
+        self.spend_of(days, &SpendFilter::default()).await
+    }
+
+    /// Does the same for the costs that a filter selects.
+    pub async fn spend_of(&self, days: u32, filter: &SpendFilter) -> Result<SpendReport> {
         let store = self.authorize(OrgPermission::View).await?;
         let today = self.inner().clock.now().utc_day();
         let back = i64::from(days.clamp(1, MAX_DAYS)) - 1;
         let since = UtcDay::from_number(today.number() - back);
         let from: Timestamp = since.start();
-        let spend = Spend::of(&store.spend_since(from).await?);
+        let lines = store.spend_since(from).await?;
+        let spend = Spend::of(lines.iter().filter(|line| filter.matches(line)));
         let visible = self.actor.visible(&self.inner().store, self.clients().await?).await?;
         let mut clients = Vec::new();
         for client in visible {
             let lines = self.inner().store.org(client.id).spend_since(from).await?;
-            clients.push((client, Spend::of(&lines).total));
+            let spend = Spend::of(lines.iter().filter(|line| filter.matches(line)));
+            clients.push((client, spend.total));
         }
         Ok(SpendReport { since, spend, clients })
     }

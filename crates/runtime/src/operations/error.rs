@@ -6,7 +6,7 @@ use ostler_domain::contact::InvalidEmail;
 use ostler_domain::hierarchy::MissingField;
 use ostler_domain::hierarchy::route::NoRoute;
 use ostler_domain::human::escalation::EscalationError;
-use ostler_domain::id::{ApprovalId, BindingId, DocumentId, EnvelopeId, RunId};
+use ostler_domain::id::{ApprovalId, BindingId, DocumentId, EnvelopeId, RunId, WorkflowId};
 use ostler_domain::knowledge::DocumentError;
 use ostler_domain::org::guardrail::GuardrailRefusal;
 use ostler_domain::org::people::RoleChangeRefused;
@@ -18,7 +18,8 @@ use ostler_domain::soul::NoSuchVersion;
 use ostler_domain::soul::proposal::ProposalRefused;
 use ostler_domain::team::TeamAssemblyRefused;
 use ostler_domain::tool::ToolProblem;
-use ostler_domain::workflow::{ControlRefused, StepName};
+use ostler_domain::webhook::InvalidWebhook;
+use ostler_domain::workflow::{ControlRefused, InputMismatch, StepName};
 use ostler_store::StoreError;
 
 use crate::agents::QueueError;
@@ -35,6 +36,12 @@ pub enum WorkflowRefused {
     NoInput(String),
     #[error("the input of a workflow is a JSON object, such as {{\"order\": \"1234\"}}")]
     InputShape,
+    #[error("there is no workflow `{0}` here; see `ostler workflow definition ls`")]
+    NoDefinition(String),
+    #[error("the schedules {schedules} start `{name}`; remove them first")]
+    Scheduled { name: String, schedules: String },
+    #[error("the schedule cannot start its workflow: {0}")]
+    Schedule(String),
     #[error("the step `{0}` has no agent; name an `agent` for the step or for the workflow")]
     NoStepAgent(StepName),
     #[error(
@@ -49,6 +56,8 @@ pub enum WorkflowRefused {
     NotAnOption { answer: String, options: String },
     #[error("`{0}` has already been answered")]
     AlreadyAnswered(String),
+    #[error("this workflow was started by a step of {0}; retry that one")]
+    IsChild(WorkflowId),
     #[error("this workflow has ended or was cancelled")]
     AlreadyEnded,
     #[error(transparent)]
@@ -155,6 +164,9 @@ pub enum OperationError {
     NoRecord { kind: String, key: String },
     #[error(transparent)]
     Escalation(#[from] EscalationError),
+    /// Holds the name of the person.
+    #[error("{0} has taken this conversation over")]
+    TakenOverBy(String),
     #[error(transparent)]
     QueueAgent(#[from] QueueAgentRefused),
     #[error(transparent)]
@@ -225,6 +237,10 @@ pub enum OperationError {
     #[error(transparent)]
     Workflow(#[from] WorkflowRefused),
     #[error(transparent)]
+    Webhook(#[from] InvalidWebhook),
+    #[error("this webhook is off, so nothing is sent to it; enable it first")]
+    WebhookOff,
+    #[error(transparent)]
     NoRoute(#[from] NoRoute),
     #[error(transparent)]
     MissingField(#[from] MissingField),
@@ -263,6 +279,15 @@ impl OperationError {
                 | Self::NoLevelProposal(_)
                 | Self::Store(StoreError::NotFound(_))
         )
+    }
+}
+
+impl From<InputMismatch> for WorkflowRefused {
+    fn from(mismatch: InputMismatch) -> Self {
+        match mismatch {
+            InputMismatch::Missing(name) => Self::MissingInput(name),
+            InputMismatch::Unknown(name) => Self::NoInput(name),
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use super::{OperationError, OrgOperations, Result};
 use crate::hierarchy::plan::{DELEGATION, INSIGHT, ISSUE};
 use crate::hierarchy::{ExchangeEffect, Planner};
 use crate::ids::fresh;
+use crate::inbox::wake_informed;
 use crate::records::decode;
 
 /// How many records are loaded at once.
@@ -136,12 +137,10 @@ impl OrgOperations<'_> {
         let now = self.inner().clock.now();
         let mut planner = Planner::new(store, self.actor.audit_actor(), now);
         planner.add(effect).await?;
+        let inner = self.inner();
         for change in planner.finish().changes {
-            let informs = change.follow_up.is_some();
-            store.change_shared_record(change).await?;
-            if informs {
-                self.inner().bell.ring();
-            }
+            store.change_shared_record(change.clone()).await?;
+            wake_informed(&inner.bell, &inner.store, &[change]).await;
         }
         Ok(())
     }

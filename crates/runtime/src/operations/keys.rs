@@ -1,5 +1,5 @@
-//! API keys. They are managed at the machine only: elsewhere somebody could give a program
-//! more rights than they have themselves.
+//! API keys. They are created at the machine only: elsewhere somebody could give a program
+//! more rights than they have themselves. People revoke them as they remove members.
 
 use ostler_domain::id::KeyId;
 use ostler_domain::org::key_scope::KeyScopes;
@@ -17,7 +17,7 @@ impl OrgOperations<'_> {
     /// Returns a page of the org's keys, oldest first, including revoked ones. `after` is the
     /// last one of the page before.
     pub async fn keys(&self, after: Option<KeyId>, limit: u32) -> Result<Vec<ApiKey>> {
-        Ok(self.authorize_terminal().await?.keys(after, limit).await?)
+        Ok(self.authorize(OrgPermission::ManagePeople).await?.keys(after, limit).await?)
     }
 
     /// Creates a key with a role. Only the hash of its secret is stored.
@@ -42,10 +42,11 @@ impl OrgOperations<'_> {
         Ok(id)
     }
 
-    /// Revokes a key. Repeating it changes nothing.
+    /// Revokes a key, as a member with its role is removed. Repeating it changes nothing.
     pub async fn revoke_key(&self, id: KeyId) -> Result<()> {
-        let store = self.authorize_terminal().await?;
+        let store = self.authorize(OrgPermission::ManagePeople).await?;
         let key = store.key(id).await?;
+        self.check_role(Some(key.role), None).await?;
         if key.revoked_at.is_some() {
             return Ok(());
         }
@@ -59,7 +60,7 @@ impl OrgOperations<'_> {
         if self.actor != Actor::Terminal {
             return Err(OperationError::Forbidden {
                 who: "you".to_owned(),
-                what: "manage keys over the network",
+                what: "create keys over the network",
                 holders: "the operator at the machine",
             });
         }

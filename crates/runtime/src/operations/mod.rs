@@ -14,6 +14,7 @@ mod approvals;
 mod assignees;
 mod audit;
 mod bindings;
+mod channel_test;
 mod clients;
 mod contacts;
 mod credits;
@@ -41,6 +42,7 @@ pub mod prune;
 mod queue_agents;
 mod queue_delegations;
 mod queue_teams;
+mod queue_view;
 mod queue_work;
 pub mod reflection;
 mod refunds;
@@ -60,12 +62,15 @@ pub mod sweep;
 mod takeover;
 mod team_requests;
 mod threads;
+mod tool_catalogue;
 mod tool_scopes;
 mod tool_test;
 mod tools;
 mod unknown_outcomes;
 mod users;
+mod webhooks;
 mod workflow_control;
+mod workflow_schedules;
 mod workflows;
 pub mod world;
 
@@ -80,7 +85,7 @@ use crate::assembly::Services;
 use crate::conversation::Worker;
 use crate::deps::Clock;
 use crate::ids::{derived, fresh};
-use crate::inbox::Doorbell;
+use crate::inbox::{Doorbell, wake_conversation};
 use crate::org_view::{OrgView, OrgViews};
 use crate::records::encode;
 use crate::records::entry::InboxEntry;
@@ -92,6 +97,7 @@ pub(crate) use approvals::approval_expired;
 pub use approvals::{ApprovalTiming, CallTiming};
 pub use audit::{AuditedField, NamedAuditEntry};
 pub use bindings::{BindingChange, NewBinding};
+pub use channel_test::{ChannelStatus, ChannelTest};
 pub use clients::{BotHost, ClientParts, ClientStats, CreatedClient, NewClient, first_resources};
 pub use contacts::{ContactSummary, Person};
 pub use credits::SpendReport;
@@ -104,10 +110,12 @@ pub use inbox::InboxItem;
 pub use logins::{LoginOrigin, NewPasswordCode};
 pub use message_search::FoundMessage;
 pub use names::ActorNames;
+pub use ostler_bus::DeadLetter as BusDeadLetter;
 pub use people::{NewMember, RemovedMember};
 pub use queue_agents::{NewQueueAgent, QueueAgentType};
 pub use queue_delegations::NewDelegation;
 pub use queue_teams::{QueueBacklog, TeamRole};
+pub use queue_view::{BusStatus, DelegationView, QueueAgentView};
 pub use queue_work::WorkItem;
 pub use refunds::{OrderRefund, SettledRefund};
 pub use replay::{PlannedTurn, ReplayChange, ReplayPlan, RunReplay, TurnReplay};
@@ -120,8 +128,11 @@ pub use settings::OrgSection;
 pub use soul_proposals::ProposalDetail;
 pub use takeover::Takeover;
 pub use threads::ThreadAccess;
+pub use tool_catalogue::CatalogueTool;
 pub use tools::{OrgToolSet, ToolChange};
+pub use webhooks::{KeyOverlap, WebhookChange};
 pub use workflow_control::{GraphFormat, WorkflowCall};
+pub use workflow_schedules::ScheduleStatus;
 
 /// The result of an operation.
 pub type Result<T> = std::result::Result<T, OperationError>;
@@ -258,22 +269,6 @@ impl<'o> OrgOperations<'o> {
     async fn wake_conversation(&self, conversation: ConversationId) {
         let Inner { store, bell, .. } = self.inner();
         wake_conversation(bell, store, self.org, conversation).await;
-    }
-}
-
-/// Wakes a worker for a conversation, in this process and on the bus. If the conversation's
-/// key cannot be read, only this process is woken.
-pub(crate) async fn wake_conversation(
-    bell: &Doorbell,
-    store: &Store,
-    org: OrgId,
-    conversation: ConversationId,
-) {
-    bell.ring();
-    if bell.is_on_bus()
-        && let Ok(key) = store.org(org).conversation_key(conversation).await
-    {
-        bell.ring_for(&key);
     }
 }
 

@@ -7,6 +7,7 @@ use ostler_domain::id::{AgentId, UserId};
 use ostler_domain::org::permission::OrgPermission;
 
 use super::{OrgOperations, Result};
+use crate::colleagues;
 
 /// The most people and keys whose names are read.
 const MAX_NAMES: u32 = 1_000;
@@ -16,7 +17,7 @@ const MAX_NAMES: u32 = 1_000;
 pub struct ActorNames {
     pub agents: BTreeMap<AgentId, String>,
     /// People and API keys of the org; for people of its parent, who work here too, also those
-    /// of the parent. Keys have the id under which their work is stored.
+    /// of the parent. People who work from the org's chats have the name of the channel, keys have the id under which their work is stored.
     pub people: BTreeMap<UserId, String>,
 }
 
@@ -40,6 +41,7 @@ impl OrgOperations<'_> {
             orgs.push(store.org(parent));
         }
         for org in orgs {
+            names.people.extend(colleagues::names(org).await?);
             for member in org.members(None, MAX_NAMES).await? {
                 names.people.insert(member.user.id, member.user.name);
             }

@@ -172,7 +172,7 @@ impl OrgOperations<'_> {
     }
 
     /// Checks that the actor may make this change of somebody's role.
-    async fn check_role(&self, before: Option<Role>, after: Option<Role>) -> Result<()> {
+    pub(super) async fn check_role(&self, before: Option<Role>, after: Option<Role>) -> Result<()> {
         let store = &self.inner().store;
         let by = self.actor.role_in(store, self.org).await?;
         let place = store.org(self.org).org().await?.place;

@@ -42,6 +42,8 @@ pub struct AgentRequest {
     pub sender: Option<String>,
     /// The most tokens of an answer, if fewer than the agent's own limit.
     pub max_tokens: Option<u64>,
+    /// Whether it is a test: its costs are marked as such, and nobody is a customer.
+    pub is_test: bool,
 }
 
 /// What an agent knows of the conversation before a message.
@@ -107,7 +109,7 @@ impl OrgOperations<'_> {
         let named = |one: &&Agent| one.slug == agent || one.id.to_string() == agent;
         let no_agent = || OperationError::NoAgent(agent.to_owned());
         let agent = agents.iter().find(named).ok_or_else(no_agent)?.id;
-        let AgentRequest { message, context, files, sender, max_tokens } = request;
+        let AgentRequest { message, context, files, sender, max_tokens, is_test } = request;
         let id = fresh(InboxId::from_u128);
         // Only a kept conversation has a name that the caller vouches for.
         let (peer, history, proof) = match context {
@@ -127,7 +129,10 @@ impl OrgOperations<'_> {
             api_request: Some(Box::new(ApiRequest { history, max_tokens })),
             ..IncomingMessage::default()
         });
-        let key = self.conversation_with(agent, peer);
+        let key = ConversationKey {
+            entry: if is_test { ConversationEntry::Testing } else { ConversationEntry::Customer },
+            ..self.conversation_with(agent, peer)
+        };
         let accepted = intake.accept_with_files(key, &id.to_string(), &entry, files).await?;
         let (AcceptOutcome::New(id) | AcceptOutcome::Duplicate(id)) = accepted;
         Ok(run_of(id))

@@ -2,6 +2,7 @@
 //! each other, and keeping track of what they have read.
 
 use ostler_domain::channel::Channel;
+use ostler_domain::event::{NoteChanged, OrgEvent, SessionAssigned};
 use ostler_domain::human::escalation::{EscalationStatus, Urgency};
 use ostler_domain::id::{NoteId, NoticeId, SessionId, UserId};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
@@ -18,6 +19,7 @@ use super::sessions::decode_each;
 use super::{OperationError, OrgOperations, Result};
 use crate::ids::fresh;
 use crate::records::decode;
+use crate::records::message::ThreadMessage;
 use crate::records::session::Session;
 
 /// The most bytes of a note.
@@ -96,6 +98,8 @@ pub struct ListedSession {
     pub notes: u32,
     /// How many messages the person has not read; 0 if the session is closed.
     pub unread: u32,
+    /// The last message of the session.
+    pub last_message: Option<ThreadMessage>,
 }
 
 /// What people do with a session besides answering.
@@ -174,7 +178,7 @@ impl OrgOperations<'_> {
             data: json!({"session": id, "name": session.name, "by": by}).to_string(),
         });
         let audit = self.audit_entry("assign_session", &id, &json!({"user": user}));
-        let event = event("session_assigned", &json!({"session": id, "user": user}));
+        let event = assigned(id, Some(user));
         store.audited(audit).assign_session(id, Some((user, notice)), by, event).await?;
         Ok(user)
     }
@@ -184,7 +188,7 @@ impl OrgOperations<'_> {
         let store = self.authorize(OrgPermission::Operate).await?;
         store.session(id).await?;
         let audit = self.audit_entry("unassign_session", &id, &json!({}));
-        let event = event("session_assigned", &json!({"session": id, "user": null}));
+        let event = assigned(id, None);
         Ok(store.audited(audit).assign_session(id, None, self.actor.user_id(), event).await?)
     }
 
@@ -200,7 +204,8 @@ impl OrgOperations<'_> {
         }
         let note = fresh(NoteId::from_u128);
         let audit = self.audit_entry("add_note", &id, &json!({"note": note}));
-        let event = event("note_added", &json!({"session": id, "note": note}));
+        let event = OrgEvent::NoteAdded(NoteChanged { session: id, note });
+        let event = NewEvent::new(&event);
         let (author, text) = (self.actor.user_id(), text.to_owned());
         store.audited(audit).add_session_note(id, note, author, text, event).await?;
         Ok(note)
@@ -210,7 +215,8 @@ impl OrgOperations<'_> {
     pub async fn delete_note(&self, id: SessionId, note: NoteId) -> Result<()> {
         let store = self.authorize(OrgPermission::Operate).await?;
         let audit = self.audit_entry("delete_note", &id, &json!({"note": note}));
-        let event = event("note_deleted", &json!({"session": id, "note": note}));
+        let event = OrgEvent::NoteDeleted(NoteChanged { session: id, note });
+        let event = NewEvent::new(&event);
         let author = self.actor.user_id();
         Ok(store.audited(audit).delete_session_note(id, note, author, event).await?)
     }
@@ -224,8 +230,8 @@ impl OrgOperations<'_> {
     }
 }
 
-fn event(kind: &str, data: &serde_json::Value) -> NewEvent {
-    NewEvent { kind: kind.to_owned(), data: data.to_string() }
+fn assigned(session: SessionId, user: Option<UserId>) -> NewEvent {
+    NewEvent::new(&OrgEvent::SessionAssigned(SessionAssigned { session, user }))
 }
 
 async fn listed(
@@ -240,13 +246,18 @@ async fn listed(
     for session in &mut sessions {
         session.refresh_counts(store).await?;
     }
-    let each = sessions.into_iter().zip(work).map(|(session, work)| ListedSession {
-        unread: unread(&session, &work),
-        assignment: work.assignment,
-        notes: work.notes,
-        session,
+    let each = sessions.into_iter().zip(work).map(|(session, work)| {
+        // A thread may have messages of earlier sessions.
+        let last = work.last_message.as_deref().filter(|_| session.messages > 0);
+        Ok(ListedSession {
+            unread: unread(&session, &work),
+            last_message: last.map(|data| decode("message", data)).transpose()?,
+            assignment: work.assignment,
+            notes: work.notes,
+            session,
+        })
     });
-    Ok(each.collect())
+    each.collect()
 }
 
 /// Returns how many messages of an open session were not read.

@@ -1,5 +1,6 @@
 //! Sessions: listing, showing and closing them, and assigning a team.
 
+use ostler_domain::event::{OrgEvent, SessionClosed};
 use ostler_domain::id::{AgentId, SessionId};
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::session::lifetime::CloseReason;
@@ -76,8 +77,8 @@ impl OrgOperations<'_> {
         let change = |change: &mut SessionChange| {
             change.session.status = change.session.status.after(StatusChange::Close(reason))?;
             change.session.drop_approvals();
-            let closed = json!({"session": change.session.id, "reason": reason});
-            change.pending.add_event("session_closed", closed);
+            let closed = SessionClosed { session: change.session.id, reason };
+            change.pending.add_event(&OrgEvent::SessionClosed(closed));
             if change.view.settings.close.summarizes(change.session.messages as usize) {
                 let key = format!("summary:{}", change.session.id);
                 change.inbox.push(follow_up_entry(key, &InboxEntry::Tick));

@@ -49,7 +49,7 @@ impl OrgOperations<'_> {
         let author = ProposalAuthor::Person(self.actor.user_id());
         let stored = StoredProposal { proposal, author };
         let data = describe_proposal(&stored, &target.soul);
-        let audit = self.audit_entry("propose_soul", &target.agent.id, &data);
+        let audit = self.audit_entry("propose_soul", &target.agent.id, &json!(data));
         let notice = notice(&stored, &target.soul);
         store.audited(audit).create_proposal(stored.clone(), notice).await?;
         Ok(stored)

@@ -12,11 +12,11 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{AcceptOutcome, DueSession, Store, StoreError, StoredApproval};
 use tokio::sync::watch;
 
+use super::approval_expired;
 use super::levels::review_levels;
-use super::{approval_expired, wake_conversation};
 use crate::conversation::Worker;
 use crate::deps::Clock;
-use crate::inbox::{Doorbell, new_inbox_entry};
+use crate::inbox::{Doorbell, new_inbox_entry, wake_conversation};
 use crate::outage_log::OutageLog;
 use crate::records::entry::InboxEntry;
 use crate::workers::archive_idle_workers;

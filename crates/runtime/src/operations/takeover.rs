@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use ostler_domain::event::{FalsePositive, OrgEvent, SessionTakenOver};
 use ostler_domain::human::escalation::{
-    Escalation, EscalationEffect, EscalationEvent, EscalationStatus,
+    Escalation, EscalationEffect, EscalationError, EscalationEvent, EscalationStatus,
 };
 use ostler_domain::id::{EscalationId, OutboxId, SessionId, UserId};
 use ostler_domain::message::MessagePart;
@@ -33,9 +34,13 @@ pub struct Takeover {
     pub still_sending: Vec<OutboxId>,
 }
 
+/// Who works at the terminal has no name.
+const AT_TERMINAL: &str = "somebody at the terminal";
 /// How long a takeover waits for replies that are being sent, and how often it looks.
 const SEND_WAIT: Duration = Duration::from_secs(2);
 const SEND_POLL: Duration = Duration::from_millis(50);
+/// The longest resolution; it is part of the next prompt.
+const MAX_RESOLUTION_BYTES: usize = 4_000;
 
 impl OrgOperations<'_> {
     /// Takes a conversation over, whether or not a person was asked for. A reply that an agent
@@ -49,8 +54,8 @@ impl OrgOperations<'_> {
             self.offer_resume(change);
             Ok(())
         };
-        let (session, withdrawn_messages) =
-            self.change_session(id, "take_over", &data, change).await?;
+        let changed = self.change_session(id, "take_over", &data, change).await;
+        let (session, withdrawn_messages) = self.name_holder(changed).await?;
         let (withdrawn, in_flight) = (withdrawn_messages.withdrawn, withdrawn_messages.in_flight);
         let still_sending = self.wait_for_sends(&in_flight).await?;
         Ok(Takeover { session, withdrawn, in_flight, still_sending })
@@ -94,19 +99,46 @@ impl OrgOperations<'_> {
             }
             Ok(())
         };
-        Ok(self.change_session(id, "human_message", &data, change).await?.0)
+        let changed = self.change_session(id, "human_message", &data, change).await;
+        Ok(self.name_holder(changed).await?.0)
+    }
+
+    /// Names the person in the error that somebody else has taken the conversation over.
+    async fn name_holder<T>(&self, changed: Result<T>) -> Result<T> {
+        use EscalationError::TakenOverByOther;
+        match changed {
+            Err(OperationError::Escalation(TakenOverByOther(user))) => {
+                let terminal = user == Actor::Terminal.user_id();
+                let name = if terminal { AT_TERMINAL.into() } else { self.user_name(user).await? };
+                Err(OperationError::TakenOverBy(name))
+            }
+            other => other,
+        }
     }
 
     /// Hands the conversation back to the agent it began with, which is told what the person
-    /// wrote.
+    /// wrote to the customer.
     pub async fn resume(&self, id: SessionId) -> Result<Session> {
-        let data = json!({"user": self.actor.user_id()});
-        Ok(self
-            .change_session(id, "resume", &data, |change| {
-                end_escalation(change, &EscalationEvent::Resume)
-            })
-            .await?
-            .0)
+        self.resume_with(id, None).await
+    }
+
+    /// Hands the conversation back; the agent is told a resolution too, if there is one.
+    pub async fn resume_with(&self, id: SessionId, resolution: Option<&str>) -> Result<Session> {
+        let resolution = resolution.map(str::trim).filter(|text| !text.is_empty());
+        if resolution.is_some_and(|text| text.len() > MAX_RESOLUTION_BYTES) {
+            let (what, max_bytes) = ("a resolution", MAX_RESOLUTION_BYTES);
+            return Err(OperationError::TooLong { what, max_bytes });
+        }
+        let mut data = json!({"user": self.actor.user_id()});
+        if let Some(text) = resolution {
+            data["resolution"] = text.into();
+        }
+        let change = |change: &mut SessionChange| {
+            let note = resolution.map(|text| format!("They add for you: {text}"));
+            change.session.pending_notes.extend(note);
+            end_escalation(change, &EscalationEvent::Resume)
+        };
+        Ok(self.change_session(id, "resume", &data, change).await?.0)
     }
 
     /// Dismisses the escalation as a false alarm: the agent answers.
@@ -143,13 +175,18 @@ fn begin_takeover(change: &mut SessionChange, user: UserId) -> Result<()> {
     let current = change.session.escalation.as_ref().map(|one| &one.state);
     if let Some((state, _)) = Escalation::begin_takeover(current, user, change.now) {
         let id = fresh(EscalationId::from_u128);
-        change.session.escalation = Some(OpenEscalation { id, triggers: Vec::new(), state });
+        let (triggers, found_until) = (Vec::new(), None);
+        change.session.escalation = Some(OpenEscalation { id, triggers, found_until, state });
     } else {
         apply_event(change, &EscalationEvent::TakeOver(user))?;
     }
+    let newest = change.earlier.iter().map(|message| message.at).max();
+    if let Some(escalation) = &mut change.session.escalation {
+        escalation.found_until = escalation.found_until.or(newest);
+    }
     change.session.status = status;
-    let data = json!({"session": change.session.id, "user": user});
-    change.pending.add_event("taken_over", data);
+    let event = SessionTakenOver { session: change.session.id, user };
+    change.pending.add_event(&OrgEvent::TakenOver(event));
     Ok(())
 }
 
@@ -176,9 +213,9 @@ fn end_escalation(change: &mut SessionChange, event: &EscalationEvent) -> Result
     let next = team::follow_up_entries(session, earlier, &effects);
     inbox.extend(next.into_iter().map(|(key, entry)| follow_up_entry(key, &entry)));
     if effects.contains(&EscalationEffect::RecordFalsePositive) {
-        let data = json!({"session": session.id, "escalation":
-            session.escalation.as_ref().map(|one| one.id)});
-        pending.add_event("false_positive", data);
+        let escalation = session.escalation.as_ref().map(|one| one.id);
+        let event = FalsePositive { session: session.id, escalation };
+        pending.add_event(&OrgEvent::FalsePositive(event));
     }
     Ok(())
 }

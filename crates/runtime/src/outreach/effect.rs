@@ -3,16 +3,17 @@
 use ostler_channels::email_thread::EmailThread;
 use ostler_domain::audit::AuditActor;
 use ostler_domain::channel::Channel;
+use ostler_domain::event::{OrgEvent, OutreachSent};
 use ostler_domain::id::{AgentId, AuditId, BindingId, ContactId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::session::key::Peer;
 use ostler_engine::outcome::ToolEffect;
 use ostler_store::{Author, NewAuditEntry};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::ids::fresh;
 use crate::pending_commit::PendingCommit;
+use crate::records::encode;
 use crate::records::outgoing::OutgoingMessage;
 
 const KIND: &str = "outreach";
@@ -42,16 +43,21 @@ pub(crate) fn store_effects(pending: &mut PendingCommit, agent: AgentId, effects
     let ours = effects.iter().filter(|effect| effect.kind == KIND);
     let messages = ours.filter_map(|one| OutreachMessage::deserialize(&one.data).ok());
     for OutreachMessage { binding, channel, contact, to, subject, text } in messages {
-        let data = json!({"agent": agent, "contact": contact, "channel": channel, "to": to,
-            "subject": subject});
+        let event = OrgEvent::Outreach(OutreachSent {
+            agent,
+            contact,
+            channel: channel.clone(),
+            to: to.clone(),
+            subject: subject.clone(),
+        });
         pending.add_audit(NewAuditEntry {
             id: fresh(AuditId::from_u128),
             actor: AuditActor::Agent(agent),
             action: "send_message".to_owned(),
             subject: contact.to_string(),
-            data: data.to_string(),
+            data: encode(&event),
         });
-        pending.add_event("outreach", data);
+        pending.add_event(&event);
         pending.add_outgoing(
             Author::Outreach,
             &OutgoingMessage {

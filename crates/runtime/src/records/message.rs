@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-use ostler_domain::id::{AgentId, RunId, UserId};
+use ostler_domain::id::RunId;
 use ostler_domain::message::MessagePart;
 use ostler_domain::time::Timestamp;
 use ostler_engine::history::Item;
 use serde::{Deserialize, Serialize};
+
+pub use ostler_domain::message::{MessageAuthor, MessagePurpose as Purpose};
 
 use super::entry::text_of;
 
@@ -23,39 +25,6 @@ pub struct ThreadMessage {
     pub purpose: Purpose,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-}
-
-/// The author of a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "role", rename_all = "snake_case")]
-pub enum MessageAuthor {
-    Customer {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        name: Option<String>,
-    },
-    Agent {
-        id: AgentId,
-    },
-    /// A person who took the conversation over.
-    Human {
-        user: UserId,
-    },
-    /// The runtime itself.
-    System,
-}
-
-/// The purpose of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    #[default]
-    Talk,
-    /// Introduces a colleague's answer.
-    Transition,
-    /// Asks the customer to wait.
-    Hold,
-    /// Tells the customer something about the conversation itself.
-    Notice,
 }
 
 impl ThreadMessage {

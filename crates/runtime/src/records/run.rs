@@ -108,7 +108,7 @@ pub struct TurnRecord {
     pub spent: BTreeMap<String, AgentUsage>,
     pub cost: Usd,
     pub charges: Vec<Charge>,
-    /// The configured models, in order of preference.
+    /// The configured models, in order of preference, or the default model.
     pub models: Vec<String>,
     /// Failed model calls and the models that replaced them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -106,6 +106,9 @@ pub struct OpenEscalation {
     /// The triggers that caused it; empty if an agent or a person began it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<Trigger>,
+    /// When the newest message was written that a person found who took over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_until: Option<Timestamp>,
     #[serde(flatten)]
     pub state: Escalation,
 }

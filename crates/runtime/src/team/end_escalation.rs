@@ -1,9 +1,9 @@
 //! Ends an escalation: the session is the agent's again, with what the person resolved.
 
+use ostler_domain::event::{EscalationChanged, OrgEvent};
 use ostler_domain::human::escalation::EscalationEffect;
 use ostler_domain::session::status::StatusChange;
 use ostler_domain::time::Timestamp;
-use serde_json::json;
 
 use crate::pending_commit::PendingCommit;
 use crate::records::entry::InboxEntry;
@@ -25,10 +25,13 @@ pub(crate) fn end_escalation(
         session.last_escalation_end = Some(now);
         session.uncertain_replies = 0;
         if let Some(one) = &session.escalation {
-            pending.add_event(
-                "escalation",
-                json!({"escalation": one.id, "session": session.id, "status": one.state.status}),
-            );
+            pending.add_event(&OrgEvent::Escalation(EscalationChanged {
+                escalation: one.id,
+                session: session.id,
+                status: one.state.status,
+                urgency: None,
+                reason: None,
+            }));
         }
     }
     if effects.contains(&EscalationEffect::ReturnToPrimary)
@@ -66,20 +69,26 @@ pub(crate) fn follow_up_entries(
             (format!("decided:{approval}:{id}"), decided)
         })
         .collect();
-    if effects.contains(&EscalationEffect::AgentAnswers) && is_unanswered(earlier) {
+    if effects.contains(&EscalationEffect::AgentAnswers)
+        && is_unanswered(earlier, escalation.found_until)
+    {
         let handled_triggers = escalation.triggers.clone();
         all.push((format!("go_on:{id}"), InboxEntry::Continue { handled_triggers }));
     }
     all
 }
 
-/// Returns whether the last message, apart from requests to wait, is the customer's.
-fn is_unanswered(earlier: &[ThreadMessage]) -> bool {
+/// Returns whether the last message, apart from requests to wait, is the customer's. What a
+/// person left unanswered who took over after it stays so.
+fn is_unanswered(earlier: &[ThreadMessage], found_until: Option<Timestamp>) -> bool {
     let talk = earlier.iter().rev().find(|one| {
         matches!(one.author, MessageAuthor::Customer { .. })
             || (one.purpose == Purpose::Talk && !one.text().trim().is_empty())
     });
-    talk.is_some_and(|one| matches!(one.author, MessageAuthor::Customer { .. }))
+    talk.is_some_and(|one| {
+        let came_since = found_until.is_none_or(|until| one.at > until);
+        came_since && matches!(one.author, MessageAuthor::Customer { .. })
+    })
 }
 
 /// Returns what the person told the customer, for the prompt of the agent that continues.

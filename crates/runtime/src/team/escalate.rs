@@ -1,5 +1,6 @@
 //! Begins an escalation: the session is handed off, and the org's people are notified.
 
+use ostler_domain::event::{EscalationChanged, OrgEvent};
 use ostler_domain::human::escalation::{Escalation, EscalationEffect, EscalationRequest};
 use ostler_domain::human::triggers::Trigger;
 use ostler_domain::id::EscalationId;
@@ -29,12 +30,14 @@ pub(crate) fn begin_escalation(
         return false;
     };
     let id = fresh(EscalationId::from_u128);
-    pending.add_event(
-        "escalation",
-        json!({"escalation": id, "session": session.id, "reason": state.request.reason,
-               "urgency": state.request.urgency, "status": state.status}),
-    );
-    session.escalation = Some(OpenEscalation { id, triggers, state });
+    pending.add_event(&OrgEvent::Escalation(EscalationChanged {
+        escalation: id,
+        session: session.id,
+        status: state.status,
+        urgency: Some(state.request.urgency),
+        reason: Some(state.request.reason.clone()),
+    }));
+    session.escalation = Some(OpenEscalation { id, triggers, found_until: None, state });
     if effects.contains(&EscalationEffect::HandOffSession)
         && let Ok(status) = session.status.after(StatusChange::Escalate)
     {

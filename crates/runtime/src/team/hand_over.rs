@@ -1,11 +1,11 @@
 //! Hands a session to another agent.
 
+use ostler_domain::event::{OrgEvent, SessionHandedOver};
 use ostler_domain::id::AgentId;
 use ostler_domain::money::Credits;
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::team::handoff::{HandoffFacts, HandoffRefused, HandoffRequest, validate};
 use ostler_domain::time::Timestamp;
-use serde_json::json;
 
 use super::effect::TeamEffect;
 use crate::org_view::OrgView;
@@ -50,12 +50,17 @@ pub(crate) fn hand_over(
             team.shared.conversation_goal = goal;
         }
     }
-    let event = json!({"session": session.id, "from": from, "to": to, "reason": request.reason});
+    let event = OrgEvent::Handoff(SessionHandedOver {
+        session: session.id,
+        from,
+        to,
+        reason: request.reason.clone(),
+    });
     if notify_owner {
         let subject = session.id.to_string();
-        pending.add_notice(NoticeKind::Handoff, NoticeRecipient::Owner, subject, event.clone());
+        pending.add_notice(NoticeKind::Handoff, NoticeRecipient::Owner, subject, event.to_json());
     }
-    pending.add_event("handoff", event);
+    pending.add_event(&event);
     Ok(to)
 }
 

@@ -12,10 +12,10 @@ use crate::server::Server;
 
 const PAGE: &str = include_str!("page.html");
 
-/// Only the widget's script runs on the page, and no other page may frame it.
+/// Only the widget's script runs on the page, and only the dashboard may frame it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; \
                       connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; \
-                      frame-ancestors 'none'";
+                      frame-ancestors 'self'";
 
 /// `GET /chat/{binding}/`.
 pub(crate) async fn show(

@@ -37,6 +37,7 @@ pub(super) fn parse(request: CompletionRequest) -> Result<AgentRequest, ChatErro
     let mut images = Images::default();
     let (history, message) = conversation(&request.messages, name.is_some(), &mut images)?;
     Ok(AgentRequest {
+        is_test: false,
         message,
         context: name.map_or(RequestContext::Transcript(history), RequestContext::Conversation),
         files: images.0,

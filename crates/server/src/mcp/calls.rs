@@ -17,6 +17,7 @@ use crate::caller::Caller;
 use crate::error::{ApiError, Result};
 use crate::orgs::find_org;
 use crate::server::Server;
+use crate::transcript::timeline;
 use crate::wire;
 use ostler_api::problem::ProblemCode;
 use ostler_runtime::operations::OperationError;
@@ -134,8 +135,10 @@ impl ToolCaller<'_> {
     async fn show_session(&self, arguments: SessionArguments) -> Result<Value> {
         let SessionArguments { session, organization } = arguments;
         let org = self.org(organization.as_deref()).await?;
-        let found = self.checked(org, self.operations(org).session(session).await)?;
-        Ok(json!(wire::detail(&found)))
+        let operations = self.operations(org);
+        let found = self.checked(org, operations.session(session).await)?;
+        let timeline = timeline::timeline(&operations, &found).await;
+        Ok(json!(wire::detail(&found, self.checked(org, timeline)?)))
     }
 
     async fn list_approvals(&self, OrgArguments { organization }: OrgArguments) -> Result<Value> {

@@ -1,6 +1,7 @@
 //! The OpenAPI 3.1 document, generated from the table of routes and the types of their
 //! handlers, and a page that shows it without any script.
 
+mod examples;
 mod operations;
 mod page;
 mod problems;
@@ -107,6 +108,7 @@ fn generate(groups: &[Group]) -> Value {
         },
     });
     schemas.finish(&mut document);
+    examples::add(&mut document);
     document
 }
 
@@ -204,8 +206,9 @@ mod tests {
                 if content.is_null() {
                     continue;
                 }
-                let mut schema = content["schema"].clone();
-                schema["components"] = document()["components"].clone();
+                let components = document()["components"].clone();
+                let schema =
+                    serde_json::json!({"allOf": [content["schema"]], "components": components});
                 let validator = jsonschema::validator_for(&schema).unwrap();
                 let example = &content["example"];
                 assert!(!example.is_null(), "{method} {path} has no example");
@@ -216,5 +219,95 @@ mod tests {
             }
         }
         assert!(checked > 20, "{checked}");
+    }
+
+    /// Returns each operation with its method and path.
+    fn operations() -> Vec<(String, &'static Value)> {
+        let paths = document()["paths"].as_object().unwrap().iter();
+        let each = paths.flat_map(|(path, methods)| {
+            let methods = methods.as_object().unwrap().iter();
+            methods.map(move |(method, operation)| (format!("{method} {path}"), operation))
+        });
+        each.collect()
+    }
+
+    /// What a route answers with is shown by an example that its schema allows.
+    #[test]
+    fn k01_every_answer_has_an_example() {
+        let mut checked = 0;
+        for (name, operation) in operations() {
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let content = &response["content"]["application/json"];
+                if !status.starts_with('2') || content.is_null() {
+                    continue;
+                }
+                let components = document()["components"].clone();
+                let schema =
+                    serde_json::json!({"allOf": [content["schema"]], "components": components});
+                let validator = jsonschema::validator_for(&schema).unwrap();
+                let wrong: Vec<String> = validator
+                    .iter_errors(&content["example"])
+                    .map(|error| error.to_string())
+                    .collect();
+                assert!(wrong.is_empty(), "{name}: {wrong:?} in {}", content["example"]);
+                checked += 1;
+            }
+        }
+        assert!(checked > 150, "{checked}");
+    }
+
+    /// An operation says how it can fail, and each way has an example of every code with which it
+    /// does.
+    #[test]
+    fn k01_every_operation_has_its_errors_with_examples() {
+        for (name, operation) in operations() {
+            let responses = operation["responses"].as_object().unwrap();
+            let has = |status: &str| responses.contains_key(status);
+            let access = operation["x-ostler-access"].as_str().unwrap();
+            assert!(has("500") && has("503"), "{name}: any request may fail inside");
+            let is_known = access == "public" || (has("401") && has("403") && has("429"));
+            assert!(is_known, "{name}: what needs a caller refuses others");
+            assert!(!name.contains('{') || has("404"), "{name}: what a path names may be missing");
+            let body = &operation["requestBody"];
+            assert!(body.is_null() || (has("400") && has("413")), "{name}: a body may be wrong");
+            let parameters = operation["parameters"].as_array();
+            let is_conditional = parameters
+                .into_iter()
+                .flatten()
+                .any(|one| one["$ref"].as_str().is_some_and(|name| name.ends_with("/IfMatch")));
+            assert!(!is_conditional || has("412"), "{name}: somebody else may be faster");
+            for (status, response) in
+                responses.iter().filter(|(status, _)| status.as_str() >= "400")
+            {
+                let target = response["$ref"].as_str().unwrap().trim_start_matches('#');
+                let contents = document().pointer(target).unwrap()["content"].as_object().unwrap();
+                for content in contents.values() {
+                    let has_example =
+                        content["examples"].as_object().is_some_and(|all| !all.is_empty())
+                            || !content["example"].is_null();
+                    assert!(has_example, "{name}: {status}");
+                }
+            }
+        }
+    }
+
+    /// K09: what is read and changed at one path has a version, and a change may be based on it.
+    #[test]
+    fn k09_everything_editable_has_a_version() {
+        let mut checked = 0;
+        for (path, methods) in document()["paths"].as_object().unwrap() {
+            for method in ["patch", "put"] {
+                let (shown, change) = (&methods["get"], &methods[method]);
+                if shown.is_null() || change.is_null() {
+                    continue;
+                }
+                let tag = &shown["responses"]["200"]["headers"]["ETag"];
+                assert!(tag.is_object(), "get {path} has no ETag");
+                let is_checked = change["responses"]["412"].is_object();
+                assert!(is_checked, "{method} {path} takes no If-Match");
+                checked += 1;
+            }
+        }
+        assert!(checked > 10, "{checked}");
     }
 }

@@ -42,6 +42,7 @@ pub(super) fn reference(route: &Route, status: u16) -> Value {
 pub(super) fn statuses(route: &Route) -> Vec<u16> {
     let changes = !route.method.is_safe();
     let may_fail_with = |status: u16| match status {
+        _ if route.operation.problems.contains(&status) => true,
         400 => route.path.contains('{') || route.operation.query.is_some() || changes,
         401 => !matches!(route.access, Access::Public),
         402 => route.path.contains("/threads"),
@@ -78,10 +79,12 @@ pub(super) fn components(schemas: &mut Schemas) -> Value {
         );
     }
     let schema = schemas.reference(schema_of::<CompletionError>, Direction::Output);
+    let example = json!({"error": {"message": "what happened, and what to do about it",
+        "type": "invalid_request_error", "param": null, "code": "invalid"}});
     responses.insert(
         OPENAI.to_owned(),
         json!({"description": "An error in the form of the OpenAI API.",
-            "content": {"application/json": {"schema": schema}}}),
+            "content": {"application/json": {"schema": schema, "example": example}}}),
     );
     Value::Object(responses)
 }

@@ -8,7 +8,9 @@ use ostler_api::approval::{
 use ostler_api::page::{Page, PageQuery};
 use ostler_api::transcript::DecisionRule;
 use ostler_domain::gate::GateDecision;
+use ostler_domain::gate::blast_radius::BlastRadius;
 use ostler_domain::id::ApprovalId;
+use ostler_domain::tool::catalogue;
 use ostler_runtime::operations::{
     self, ApprovalTiming, DecidedCall, OperationError, OrgOperations,
 };
@@ -75,7 +77,11 @@ pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json
     let id = request.approval_id(&id).await?;
     let stored = request.hide_foreign_org(request.operations().approval(id).await)?;
     let rule = request.hide_foreign_org(rule_of(&request.operations(), &stored).await)?;
-    Ok(Json(ApprovalDetail { approval: wire::approval(&stored), rule }))
+    let approval = wire::approval(&stored);
+    let specs = catalogue::built_in();
+    let spec = specs.iter().find(|spec| spec.name == approval.tool);
+    let blast_radius = BlastRadius::of(spec, stored.approval.risk, &approval.arguments);
+    Ok(Json(ApprovalDetail { approval, rule, blast_radius }))
 }
 
 /// Finds the setting by which a call asks, as it is now.

@@ -71,7 +71,8 @@ async fn show(request: OrgRequest, PathId(name): PathId) -> Result<Json<ContactD
     let operations = request.operations();
     let summary = request.hide_foreign_org(operations.contact_summary(stored).await)?;
     let ContactSummary { contact, identifiers } = summary;
-    let sessions = operations.interactions(contact.clone()).await;
+    let person = Person::Contact(contact.clone());
+    let sessions = operations.interactions(&person).await;
     let sessions = request.hide_foreign_org(sessions)?;
     let identifiers = identifiers.into_iter();
     Ok(Json(ContactDetail {

@@ -4,6 +4,8 @@ use axum::Json;
 use axum::http::StatusCode;
 use ostler_api::credit::{CreditAccount, GrantRequest, LedgerLine, SpendReport};
 use ostler_api::page::{Page, PageQuery};
+use ostler_domain::id::AgentId;
+use ostler_domain::money::spend::SpendFilter;
 use ostler_store::NewGrant;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -40,13 +42,21 @@ pub(crate) async fn show(request: OrgRequest) -> Result<Json<CreditAccount>> {
 pub(crate) struct SpendQuery {
     /// Today and the days before, in UTC: 30 without it, 366 at most.
     days: Option<u32>,
+    /// Only the costs of this agent.
+    agent: Option<AgentId>,
+    /// Only the costs of this model, by its name.
+    model: Option<String>,
+    /// Only the costs of this tool.
+    tool: Option<String>,
 }
 
 async fn spend(
     request: OrgRequest,
     QueryParams(query): QueryParams<SpendQuery>,
 ) -> Result<Json<SpendReport>> {
-    let found = request.operations().spend(query.days.unwrap_or(30)).await;
+    let SpendQuery { days, agent, model, tool } = query;
+    let filter = SpendFilter { agent, model, tool };
+    let found = request.operations().spend_of(days.unwrap_or(30), &filter).await;
     Ok(Json(wire::spend(&request.hide_foreign_org(found)?)))
 }
 

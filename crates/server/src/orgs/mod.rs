@@ -3,12 +3,16 @@
 
 pub(crate) mod approvals;
 pub(crate) mod audit;
+pub(crate) mod catalogue;
 pub(crate) mod contacts;
 pub(crate) mod credits;
+pub(crate) mod data;
 pub(crate) mod dead_letters;
+pub(crate) mod deep_links;
 pub(crate) mod escalations;
 pub(crate) mod exchange;
 pub(crate) mod inbox;
+pub(crate) mod keys;
 pub(crate) mod knowledge;
 pub(crate) mod list;
 pub(crate) mod members;
@@ -24,7 +28,10 @@ pub(crate) mod settings;
 pub(crate) mod souls;
 pub(crate) mod tagged;
 pub(crate) mod threads;
+pub(crate) mod trials;
 pub(crate) mod unknown_outcomes;
+pub(crate) mod webhooks;
+pub(crate) mod workflow_schedules;
 pub(crate) mod workflows;
 
 use std::fmt::Display;
@@ -60,6 +67,14 @@ impl OrgRequest {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let host = host.unwrap_or(ADDRESS).to_owned();
         Self { server, caller, org, host }
+    }
+
+    pub(crate) const fn server(&self) -> &Server {
+        &self.server
+    }
+
+    pub(crate) const fn org(&self) -> OrgId {
+        self.org
     }
 
     /// Returns the operations of the org on behalf of the caller.
@@ -130,7 +145,7 @@ pub(crate) async fn find_org(server: &Server, name: &str) -> Result<OrgId> {
 }
 
 /// Returns the id that a path names: a whole id, or the end of one that `recent` lists.
-async fn find_id<I: FromStr + Display>(
+pub(crate) async fn find_id<I: FromStr + Display>(
     text: &str,
     what: &str,
     recent: impl Future<Output = Result<Vec<I>>>,

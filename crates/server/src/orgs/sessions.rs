@@ -3,8 +3,8 @@
 use axum::Json;
 use ostler_api::page::{Page, PageQuery};
 use ostler_api::session::{
-    AssignRequest, AssignResponse, SendMessageRequest, Session, SessionDetail, SessionFilter,
-    SessionMessage, TakeoverResult,
+    AssignRequest, AssignResponse, ResumeRequest, SendMessageRequest, Session, SessionDetail,
+    SessionFilter, SessionMessage, TakeoverResult,
 };
 use ostler_api::session_work::{ListedSession, SessionHolder};
 use ostler_api::transcript::Transcript;
@@ -62,9 +62,10 @@ pub(crate) fn routes() -> Vec<Route> {
             Operate,
             "/sessions/{session}/resume",
             "resumeSession",
-            "Hand back to the agent",
+            "Hand back to the agent, with what was settled",
             resume,
-        ),
+        )
+        .example(json!({"resolution": "The table is booked for eight."})),
         post(
             Operate,
             "/sessions/{session}/dismiss",
@@ -130,7 +131,10 @@ pub(crate) async fn list(
 
 pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<SessionDetail>> {
     let id = request.session_id(&id).await?;
-    Ok(Json(wire::detail(&request.hide_foreign_org(request.operations().session(id).await)?)))
+    let operations = request.operations();
+    let detail = request.hide_foreign_org(operations.session(id).await)?;
+    let timeline = transcript::timeline::timeline(&operations, &detail).await;
+    Ok(Json(wire::detail(&detail, request.hide_foreign_org(timeline)?)))
 }
 
 pub(crate) async fn messages(
@@ -175,9 +179,15 @@ pub(crate) async fn say(
     Ok(Json(wire::session(&request.hide_foreign_org(request.operations().say(id, parts).await)?)))
 }
 
-pub(crate) async fn resume(request: OrgRequest, PathId(id): PathId) -> Result<Json<Session>> {
+pub(crate) async fn resume(
+    request: OrgRequest,
+    PathId(id): PathId,
+    JsonBody(body): JsonBody<Option<ResumeRequest>>,
+) -> Result<Json<Session>> {
     let id = request.session_id(&id).await?;
-    Ok(Json(wire::session(&request.hide_foreign_org(request.operations().resume(id).await)?)))
+    let resolution = body.unwrap_or_default().resolution;
+    let resumed = request.operations().resume_with(id, resolution.as_deref()).await;
+    Ok(Json(wire::session(&request.hide_foreign_org(resumed)?)))
 }
 
 pub(crate) async fn dismiss(request: OrgRequest, PathId(id): PathId) -> Result<Json<Session>> {

@@ -1,7 +1,7 @@
 //! Routes for the souls of agents. A soul is changed with its agent.
 
 use axum::Json;
-use ostler_api::soul::{PromptPreview, RollbackRequest, SoulVersions};
+use ostler_api::soul::{PromptPreview, PromptRequest, RollbackRequest, SoulVersions};
 use ostler_domain::org::permission::OrgPermission::{Configure, View};
 use ostler_domain::soul::SoulVersion;
 use serde_json::json;
@@ -35,6 +35,14 @@ pub(crate) fn routes() -> Vec<Route> {
             "Show the system prompt of an agent in a new conversation",
             prompt,
         ),
+        post(
+            View,
+            "/agents/{agent}/prompt",
+            "previewPromptOf",
+            "Show the system prompt that an agent would have with another soul",
+            prompt_of,
+        )
+        .example(json!({"soul": {"personality": "Warm and quick."}})),
     ]
 }
 
@@ -54,5 +62,14 @@ async fn roll_back(
 
 async fn prompt(request: OrgRequest, PathId(agent): PathId) -> Result<Json<PromptPreview>> {
     let prompt = request.operations().preview_prompt(&agent, None).await;
+    Ok(Json(PromptPreview { prompt: request.of_named_agent(prompt)? }))
+}
+
+async fn prompt_of(
+    request: OrgRequest,
+    PathId(agent): PathId,
+    JsonBody(body): JsonBody<PromptRequest>,
+) -> Result<Json<PromptPreview>> {
+    let prompt = request.operations().preview_prompt(&agent, Some(&body.soul)).await;
     Ok(Json(PromptPreview { prompt: request.of_named_agent(prompt)? }))
 }

@@ -8,24 +8,74 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ostler_api::problem::ProblemCode;
-use ostler_runtime::operations::version_of;
+use ostler_runtime::operations::{OperationError, version_of};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
+use tokio::sync::MutexGuard;
 
 use crate::error::{ApiError, Result};
 use crate::route::describe::{Content, Input, Operation, Output, schema_of};
+use crate::server::Server;
 
 /// A resource with its version.
 pub(crate) struct Tagged(pub(crate) Value);
 
 impl IntoResponse for Tagged {
     fn into_response(self) -> Response {
-        let tag = HeaderValue::from_str(&format!("\"{}\"", version_of(&self.0)));
-        let mut response = Json(self.0).into_response();
-        if let Ok(tag) = tag {
-            response.headers_mut().insert(header::ETAG, tag);
-        }
-        response
+        let basis = self.0.clone();
+        with_tag(Json(self.0).into_response(), &basis)
     }
+}
+
+/// A resource whose version is a number.
+pub(crate) struct Numbered<T> {
+    pub(crate) resource: T,
+    pub(crate) version: i64,
+}
+
+impl<T: Serialize> IntoResponse for Numbered<T> {
+    fn into_response(self) -> Response {
+        with_version(Json(self.resource).into_response(), &self.version.to_string())
+    }
+}
+
+impl<T: JsonSchema> Output for Numbered<T> {
+    fn describe(operation: &mut Operation) {
+        operation.responses.push((200, Some(Content::json(schema_of::<T>))));
+        operation.has_version = true;
+    }
+}
+
+/// A value with a version of its own, for what changes in other ways too.
+pub(crate) struct Versioned<T> {
+    pub(crate) value: T,
+    /// What a change is based on.
+    pub(crate) basis: Value,
+}
+
+impl<T: Serialize> IntoResponse for Versioned<T> {
+    fn into_response(self) -> Response {
+        with_tag(Json(self.value).into_response(), &self.basis)
+    }
+}
+
+impl<T: JsonSchema> Output for Versioned<T> {
+    fn describe(operation: &mut Operation) {
+        operation.responses.push((200, Some(Content::json(schema_of::<T>))));
+        operation.has_version = true;
+    }
+}
+
+fn with_tag(response: Response, basis: &Value) -> Response {
+    with_version(response, &version_of(basis))
+}
+
+fn with_version(mut response: Response, version: &str) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
 }
 
 impl Output for Tagged {
@@ -48,6 +98,23 @@ pub(crate) struct IfMatch(Option<String>);
 impl IfMatch {
     pub(crate) fn version(&self) -> Option<&str> {
         self.0.as_deref()
+    }
+
+    /// Waits for its turn to make a change that is based on a version: others wait until the
+    /// guard is dropped, so nothing comes between the check and the change.
+    pub(crate) async fn turn<'s>(&self, server: &'s Server) -> Option<MutexGuard<'s, ()>> {
+        match self.0 {
+            Some(_) => Some(server.conditional_changes.lock().await),
+            None => None,
+        }
+    }
+
+    /// Fails if what is to be changed has another version by now.
+    pub(crate) fn check(&self, basis: &Value) -> Result<()> {
+        match &self.0 {
+            Some(expected) if *expected != version_of(basis) => Err(OperationError::Changed.into()),
+            _ => Ok(()),
+        }
     }
 }
 

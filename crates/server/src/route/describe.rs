@@ -48,6 +48,8 @@ pub(crate) struct Operation {
     pub(crate) has_version: bool,
     /// Whether a change can be based on a version.
     pub(crate) checks_version: bool,
+    /// Statuses of problems that do not follow from the rest.
+    pub(crate) problems: Vec<u16>,
 }
 
 /// Returns the schema of a type.

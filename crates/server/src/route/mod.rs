@@ -101,6 +101,12 @@ impl Route {
         self
     }
 
+    /// Adds statuses of problems that do not follow from the path and the parameters.
+    pub(crate) fn fails_with(mut self, statuses: &[u16]) -> Self {
+        self.operation.problems.extend(statuses);
+        self
+    }
+
     /// Says that the response may also be a stream of events.
     pub(crate) fn or_streams(mut self) -> Self {
         let content = Content { media_type: "text/event-stream", schema: None };

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{Access, Group};
-use crate::{account, chat, completions, dashboard, events, health, mcp, openapi, orgs, webhooks};
+use crate::{
+    account, chat, completions, dashboard, events, health, mcp, openapi, orgs, queues, resources,
+    webhooks,
+};
 
 /// Returns all routes.
 pub(crate) fn groups() -> Vec<Group> {
@@ -15,22 +18,35 @@ pub(crate) fn groups() -> Vec<Group> {
             routes.extend(orgs::resources::org_routes());
             routes
         }),
-        group("Members", "The people of an organization, and their log-ins.", {
+        group(
+            "Resources",
+            "What world files describe, as a whole: export, plan and apply.",
+            resources::routes(),
+        ),
+        group("Members", "The people of an organization, their log-ins, and API keys.", {
             let mut routes = orgs::members::routes();
             routes.extend(account::member_routes());
             routes.extend(orgs::names::routes());
+            routes.extend(orgs::keys::routes());
             routes
         }),
         group("Agents", "Agents, their souls and prompts.", {
             let mut routes = orgs::resources::agent_routes();
             routes.extend(orgs::souls::routes());
+            routes.extend(orgs::trials::agent_routes());
             routes
         }),
-        group("Channels", "Channels on which customers write.", orgs::resources::channel_routes()),
+        group("Channels", "Channels on which customers write.", {
+            let mut routes = orgs::resources::channel_routes();
+            routes.extend(orgs::trials::channel_routes());
+            routes.extend(orgs::deep_links::routes());
+            routes
+        }),
         group("Integrations", "Services that tools use.", orgs::resources::integration_routes()),
         group("Tools", "HTTP tools and MCP servers of an organization.", {
             let mut routes = orgs::resources::tool_routes();
             routes.extend(orgs::resources::mcp_server_routes());
+            routes.extend(orgs::catalogue::routes());
             routes
         }),
         group(
@@ -39,8 +55,14 @@ pub(crate) fn groups() -> Vec<Group> {
             orgs::runs::routes(),
         ),
         group("Contacts", "The people that an organization knows.", orgs::contacts::routes()),
+        group("Data", "The business data that tools read.", orgs::data::routes()),
         group("Audit", "Every change, and who made it.", orgs::audit::routes()),
         group("Events", "What happens in an organization, as it happens.", events::routes()),
+        group(
+            "Event webhooks",
+            "Addresses to which the events of an organization are sent.",
+            orgs::webhooks::routes(),
+        ),
         group("Sessions", "Conversations: read, take over, hand back.", {
             let mut routes = orgs::sessions::routes();
             routes.extend(orgs::session_work::routes());
@@ -60,7 +82,12 @@ pub(crate) fn groups() -> Vec<Group> {
             orgs::unknown_outcomes::routes(),
         ),
         group("Refunds", "Refunds that people pay or refuse.", orgs::refunds::routes()),
-        group("Workflows", "Durable graphs of steps.", orgs::workflows::routes()),
+        group("Workflows", "Durable graphs of steps, their definitions and schedules.", {
+            let mut routes = orgs::workflows::routes();
+            routes.extend(orgs::resources::workflow_routes());
+            routes.extend(orgs::workflow_schedules::routes());
+            routes
+        }),
         group("Notices", "Notices to the owner.", orgs::notices::routes()),
         group("Credits", "The credit account and its ledger.", orgs::credits::routes()),
         group("Knowledge", "Documents that agents search.", orgs::knowledge::routes()),
@@ -71,6 +98,7 @@ pub(crate) fn groups() -> Vec<Group> {
             orgs::exchange::routes(),
         ),
         group("Proposals", "What is proposed about agents.", orgs::proposals::routes()),
+        group("Queue agents", "Agents on queues, their teams, work and queues.", queues::routes()),
         group("Threads", "Threads of the interactive harness.", orgs::threads::routes()),
         group("Chat completions", "Agents as models of the OpenAI API.", completions::routes()),
         group("MCP", "Agents and approvals as tools of the Model Context Protocol.", mcp::routes()),

@@ -2,10 +2,10 @@
 
 use ostler_api::transcript::SessionChange;
 use ostler_domain::audit::AuditActor;
-use ostler_domain::id::SessionId;
-use ostler_runtime::operations::{OperationError, OrgOperations, Result};
+use ostler_domain::id::{SessionId, UserId};
+use ostler_runtime::operations::{Actor, NamedAuditEntry, OperationError, OrgOperations, Result};
 use ostler_runtime::records::run::RunRecord;
-use ostler_store::{AuditEntry, AuditFilter, StoreError};
+use ostler_store::{AuditFilter, StoreError};
 use serde_json::Value;
 
 /// The most entries of a session or an approval that are read.
@@ -35,20 +35,28 @@ pub(super) async fn of_session(
 async fn about(operations: &OrgOperations<'_>, subject: String) -> Result<Vec<SessionChange>> {
     let filter = AuditFilter { subject: Some(subject), ..AuditFilter::default() };
     let entries = operations.audit(&filter, None, LIMIT).await?;
-    Ok(entries.into_iter().filter_map(|named| change(named.entry)).collect())
+    Ok(entries.into_iter().filter_map(change).collect())
 }
 
 /// Returns the change, unless it shows as a message already.
-fn change(entry: AuditEntry) -> Option<SessionChange> {
+fn change(named: NamedAuditEntry) -> Option<SessionChange> {
+    let entry = named.entry;
+    let by = match entry.entry.actor {
+        AuditActor::User(user) => Some(user),
+        AuditActor::Key(key) => Some(UserId::from_u128(key.as_u128())),
+        AuditActor::Terminal => Some(Actor::Terminal.user_id()),
+        AuditActor::Agent(_) | AuditActor::System => None,
+    };
     let who = match entry.entry.actor {
         AuditActor::Terminal => "a person (terminal)".to_owned(),
-        AuditActor::User(user) => format!("a person ({})", user.short()),
-        AuditActor::Key(key) => format!("a key ({})", key.short()),
+        AuditActor::User(_) => format!("a person ({})", named.actor),
+        AuditActor::Key(_) => format!("a {}", named.actor),
         AuditActor::Agent(_) | AuditActor::System => "ostler".to_owned(),
     };
     let (at, action) = (entry.at, entry.entry.action);
     let data: Value = serde_json::from_str(&entry.entry.data).unwrap_or_default();
-    let reason = data["reason"].as_str().map(ToOwned::to_owned);
-    let change = SessionChange { at, who, action, tool: None, reason };
+    let reason = data["reason"].as_str().or_else(|| data["resolution"].as_str());
+    let reason = reason.map(ToOwned::to_owned);
+    let change = SessionChange { at, who, by, action, tool: None, reason };
     (change.action != "human_message").then_some(change)
 }

@@ -13,14 +13,14 @@ use ostler_runtime::records::message::{MessageAuthor, Purpose, ThreadMessage};
 use ostler_runtime::records::run::{RunOutcome, RunRecord, TurnRecord};
 use ostler_runtime::records::session::Session;
 
-use super::{AgentNames, BuiltLine, Decided};
+use super::{BuiltLine, Decided, Names};
 use crate::wire;
 
 /// Merges messages, calls, escalations and changes.
 pub(super) fn build(
     detail: &SessionDetail,
     changes: &[SessionChange],
-    names: &AgentNames,
+    names: &Names,
 ) -> Vec<BuiltLine> {
     let SessionDetail { session, messages, runs, .. } = detail;
     let mut lines = Vec::new();
@@ -49,17 +49,25 @@ pub(super) fn build(
             let line = MessageLine { run, at, who, text, handoff };
             lines.push(plain(TranscriptLine::Message(line)));
         }
-        if let Some(RunOutcome::Escalated { reason }) =
-            run.filter(|_| ends_run).map(|run| &run.outcome)
-        {
+        if let Some(reason) = run.filter(|_| ends_run).and_then(reason_for_people) {
             let escalation = session.escalation.as_ref();
             let urgency = escalation.map(|escalation| escalation.state.request.urgency);
-            let line = EscalationLine { run: message.run, reason: reason.clone(), urgency };
+            let line = EscalationLine { run: message.run, reason, urgency };
             lines.push(plain(TranscriptLine::Escalation(line)));
         }
     }
     lines.extend(changes.cloned().map(|change| plain(TranscriptLine::Change(change))));
     lines
+}
+
+/// Returns why a run asked people to answer, if it did.
+fn reason_for_people(run: &RunRecord) -> Option<String> {
+    match &run.outcome {
+        RunOutcome::Escalated { reason } => Some(reason.clone()),
+        RunOutcome::Failed { why } => Some(format!("no answer: {why}")),
+        RunOutcome::CreditsExhausted => Some("no answer: the credits are used up".to_owned()),
+        _ => None,
+    }
 }
 
 const fn plain(line: TranscriptLine) -> BuiltLine {
@@ -71,7 +79,7 @@ fn calls(
     run: &RunRecord,
     agent: AgentId,
     messages: &[ThreadMessage],
-    names: &AgentNames,
+    names: &Names,
 ) -> Vec<BuiltLine> {
     let line = |turn: &TurnRecord, decision: &GateRecord, approval: Option<ApprovalId>| {
         let call = CallRecord::find(messages, run.id, turn.agent, &decision.call);
@@ -125,7 +133,7 @@ fn format_size(bytes: u64) -> String {
     }
 }
 
-fn author_name(session: &Session, message: &ThreadMessage, names: &AgentNames) -> String {
+fn author_name(session: &Session, message: &ThreadMessage, names: &Names) -> String {
     match &message.author {
         MessageAuthor::Customer { name } => {
             name.clone().unwrap_or_else(|| wire::session(session).contact_name())
@@ -134,7 +142,7 @@ fn author_name(session: &Session, message: &ThreadMessage, names: &AgentNames) -
         MessageAuthor::Human { user } if *user == Actor::Terminal.user_id() => {
             "a person (terminal)".into()
         }
-        MessageAuthor::Human { user } => format!("a person ({})", user.short()),
+        MessageAuthor::Human { user } => format!("a person ({})", names.person(*user)),
         MessageAuthor::System => "ostler".into(),
     }
 }

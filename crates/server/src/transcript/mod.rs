@@ -2,31 +2,34 @@
 
 mod changes;
 mod lines;
-
-use std::collections::BTreeMap;
+pub(crate) mod timeline;
 
 use ostler_api::transcript::{
     CallLine, DecisionRule, RuleSetting, Transcript, TranscriptLine, TranscriptTeam,
 };
 use ostler_domain::agent::Agent;
 use ostler_domain::gate::GateDecision;
-use ostler_domain::id::{AgentId, SessionId};
+use ostler_domain::id::{AgentId, SessionId, UserId};
 use ostler_domain::time::Timestamp;
 use ostler_runtime::operations::{
-    DecidedCall, OrgOperations, Result, RuleSource, RuleSources, SessionDetail,
+    ActorNames, DecidedCall, OrgOperations, Result, RuleSource, RuleSources, SessionDetail,
 };
 use serde_json::Value;
 
 use crate::wire;
 
-/// The names of an org's agents.
-#[derive(Debug, Default)]
-struct AgentNames(BTreeMap<AgentId, String>);
+/// The names of those who act in an org.
+struct Names(ActorNames);
 
-impl AgentNames {
+impl Names {
     /// Returns the name of an agent, or its short id if it is unknown.
     fn get(&self, id: AgentId) -> String {
-        self.0.get(&id).cloned().unwrap_or_else(|| id.short())
+        self.0.agents.get(&id).cloned().unwrap_or_else(|| id.short())
+    }
+
+    /// Returns the name of a person, or the short id if it is unknown.
+    fn person(&self, id: UserId) -> String {
+        self.0.people.get(&id).cloned().unwrap_or_else(|| id.short())
     }
 }
 
@@ -113,8 +116,7 @@ async fn build(
     // The runs first, so that what people did about them is there when that is read.
     let detail: SessionDetail = operations.session(id).await?;
     let changes = changes::of_session(operations, id, &detail.runs).await?;
-    let names = operations.actor_names().await?;
-    let names = AgentNames(names.agents.into_iter().collect());
+    let names = Names(operations.actor_names().await?);
     let built = lines::build(&detail, &changes, &names);
     let team = detail.session.team.as_ref().map(|team| TranscriptTeam {
         members: team.participants().iter().map(|id| names.get(*id)).collect(),

@@ -10,7 +10,7 @@ use ostler_domain::id::{
     AgentId, ApprovalId, AuditId, BindingId, BlobId, CallId, ContactId, ConversationId,
     DelegationId, DocumentId, EnvelopeId, EventId, InboxId, IntegrationId, InvitationId, KeyId,
     LoginId, MessageId, NoteId, NoticeId, OrgId, OutboxId, ProposalId, RecordId, ReservationId,
-    RunId, SessionId, ThreadId, UserId, WorkflowId,
+    RunId, SessionId, ThreadId, UserId, WebhookDeliveryId, WebhookId, WorkflowId,
 };
 use ostler_domain::time::Timestamp;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -142,6 +142,7 @@ stored_ids!(OrgId, AgentId, BindingId, ConversationId, SessionId, ThreadId, Mess
 stored_ids!(RunId, InboxId, OutboxId, RecordId, ReservationId, ApprovalId, ProposalId, NoticeId);
 stored_ids!(CallId, UserId, KeyId, ContactId, IntegrationId, DocumentId, BlobId, AuditId);
 stored_ids!(DelegationId, EnvelopeId, WorkflowId, EventId, InvitationId, LoginId, NoteId);
+stored_ids!(WebhookId, WebhookDeliveryId);
 
 /// A row of a query result.
 #[derive(Debug)]
@@ -223,6 +224,14 @@ impl Row {
         match self.0.get_mut(column) {
             Some(Value::Bytes(bytes)) => Ok(std::mem::take(bytes)),
             _ => Err(Self::wrong_type("bytes", column)),
+        }
+    }
+
+    /// Returns an id, or None for NULL.
+    pub(crate) fn opt_id<I: StoredId>(&self, column: usize) -> Result<Option<I>> {
+        match self.0.get(column) {
+            Some(Value::Null) => Ok(None),
+            _ => self.id(column).map(Some),
         }
     }
 

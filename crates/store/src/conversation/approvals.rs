@@ -1,17 +1,20 @@
 //! Approvals: tool calls that wait for a person, with their arguments.
 
+use ostler_domain::event::{ApprovalDecided, ApprovalExpired, OrgEvent};
 use ostler_domain::gate::approval::{Approval, ApprovalError, ApprovalStatus, ArgumentsHash};
 use ostler_domain::id::{ApprovalId, InboxId, OrgId, SessionId, UserId};
 use ostler_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::Sql;
 use crate::backend::value::Value;
+use crate::backend::{Statement, Tx};
 use crate::conversation::decisions::{self, Decision, DecisionState};
 use crate::conversation::inbox::{self, FollowUpEntry};
+use crate::conversation::turn::NewEvent;
 use crate::error::{Result, StoreError};
+use crate::events;
 use crate::tenancy::audit::{self, NewAuditEntry};
 use crate::{OrgStore, Store};
 
@@ -129,12 +132,14 @@ impl OrgStore<'_> {
             tx.first(&LOCK_CONVERSATION, &[org.into(), session.into()])?;
             let decided = decide(tx, org, id, by, &verdict)?;
             match decided {
-                Ok(_) => {
+                Ok(ref stored) => {
                     add_follow_up(tx, org, session, &follow_up.decided)?;
-                    tx.batch(&[audit::append(org, &audit)?])?;
+                    let event = decided_event(&stored.approval, by);
+                    tx.batch(&[audit::append(org, &audit)?, append_event(org, &event)?])?;
                 }
                 Err(ApprovalError::JustExpired(_)) => {
                     add_follow_up(tx, org, session, &follow_up.expired)?;
+                    tx.batch(&[append_event(org, &expired_event(&stored.approval))?])?;
                 }
                 Err(_) => {}
             }
@@ -176,10 +181,28 @@ impl Store {
                 if let Some(follow_up) = follow_up(stored) {
                     add_follow_up(tx, *org, stored.approval.session, &follow_up)?;
                 }
+                tx.batch(&[append_event(*org, &expired_event(&stored.approval))?])?;
             }
             Ok(expired)
         })
     }
+}
+
+fn append_event(org: OrgId, event: &OrgEvent) -> Result<Statement> {
+    events::append_alone(org, &NewEvent::new(event))
+}
+
+fn decided_event(approval: &Approval, by: UserId) -> OrgEvent {
+    let Approval { id, session, agent, tool, .. } = approval;
+    let approved = !matches!(approval.status, ApprovalStatus::Rejected { .. });
+    let (approval, session, agent, tool) = (*id, *session, *agent, tool.clone());
+    OrgEvent::ApprovalDecided(ApprovalDecided { approval, session, agent, tool, approved, by })
+}
+
+fn expired_event(approval: &Approval) -> OrgEvent {
+    let Approval { id, session, agent, tool, .. } = approval;
+    let (approval, session, agent, tool) = (*id, *session, *agent, tool.clone());
+    OrgEvent::ApprovalExpired(ApprovalExpired { approval, session, agent, tool })
 }
 
 fn decide(

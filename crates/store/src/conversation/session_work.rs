@@ -23,12 +23,14 @@ pub struct Assignment {
 }
 
 /// What people do with a session besides answering.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionWork {
     pub assignment: Option<Assignment>,
     pub notes: u32,
     /// The number of the last message of the thread.
     pub last_seq: i64,
+    /// The last message of the thread, as it is stored.
+    pub last_message: Option<String>,
     /// The number of the last message that the reader has read; 0 if none.
     pub read_seq: i64,
 }
@@ -37,7 +39,9 @@ const WORK: Sql = sql!(
     "SELECT (SELECT count(*) FROM session_notes n WHERE n.org = ?1 AND n.session = ?2),
        coalesce((SELECT max(m.seq) FROM messages m WHERE m.org = ?1 AND m.thread = ?3), 0),
        coalesce((SELECT r.seq FROM session_read_marks r
-                 WHERE r.org = ?1 AND r.session = ?2 AND r.user_id = ?4), 0)"
+                 WHERE r.org = ?1 AND r.session = ?2 AND r.user_id = ?4), 0),
+       coalesce((SELECT m.data FROM messages m WHERE m.org = ?1 AND m.thread = ?3
+                 ORDER BY m.seq DESC LIMIT 1), '')"
 );
 const ASSIGNMENT: Sql = sql!(
     "SELECT user_id, assigned_by, assigned_at FROM session_assignments
@@ -135,6 +139,7 @@ fn work(
             notes: u32::try_from(row.int(0)?).unwrap_or(u32::MAX),
             last_seq: row.int(1)?,
             read_seq: row.int(2)?,
+            last_message: Some(row.text(3)?.to_owned()).filter(|data| !data.is_empty()),
         })
     });
     each.collect()

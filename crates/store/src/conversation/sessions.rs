@@ -11,7 +11,8 @@ use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::contacts::contact::StoredContact;
-use crate::contacts::privacy::find;
+use crate::contacts::privacy::find::{self, OwnConversation};
+use crate::contacts::visitors::{self, ChannelVisitor};
 use crate::conversation::lease::Lease;
 use crate::error::{Result, StoreError};
 use crate::tenancy::org_config::{OrgVersions, VERSIONS, read_versions, versions_key};
@@ -220,16 +221,21 @@ impl OrgStore<'_> {
     ) -> StoreFuture<Vec<StoredSession>> {
         let org = self.org;
         self.read(move |tx| {
-            let mut sessions = Vec::new();
-            for own in find::conversations(tx, org, &contact, limit as usize)? {
-                let params = [org.into(), own.id.into(), limit.into()];
-                for row in tx.query(&OF_CONVERSATION, &params)? {
-                    sessions.push(session(&row)?);
-                }
-            }
-            sessions.sort_by_key(|one| std::cmp::Reverse(one.id));
-            sessions.truncate(limit as usize);
-            Ok(sessions)
+            let own = find::conversations(tx, org, &contact, limit as usize)?;
+            sessions_of(tx, org, &own, limit)
+        })
+    }
+
+    /// Lists the sessions of a visitor's conversations, newest first.
+    pub fn visitor_sessions(
+        &self,
+        visitor: ChannelVisitor,
+        limit: u32,
+    ) -> StoreFuture<Vec<StoredSession>> {
+        let org = self.org;
+        self.read(move |tx| {
+            let own = visitors::conversations(tx, org, &visitor)?;
+            sessions_of(tx, org, &own, limit)
         })
     }
 
@@ -273,6 +279,25 @@ impl OrgStore<'_> {
             key(org, row.ok_or(StoreError::NotFound("conversation"))?.text(0)?)
         })
     }
+}
+
+/// Returns the newest sessions of conversations, newest first.
+fn sessions_of(
+    tx: &Tx,
+    org: OrgId,
+    conversations: &[OwnConversation],
+    limit: u32,
+) -> Result<Vec<StoredSession>> {
+    let mut sessions = Vec::new();
+    for own in conversations {
+        let params = [org.into(), own.id.into(), limit.into()];
+        for row in tx.query(&OF_CONVERSATION, &params)? {
+            sessions.push(session(&row)?);
+        }
+    }
+    sessions.sort_by_key(|one| std::cmp::Reverse(one.id));
+    sessions.truncate(limit as usize);
+    Ok(sessions)
 }
 
 fn session(row: &Row) -> Result<StoredSession> {

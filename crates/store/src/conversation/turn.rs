@@ -1,5 +1,6 @@
 //! The commit of a turn: all of its changes in one transaction, or none.
 
+use ostler_domain::event::OrgEvent;
 use ostler_domain::id::{
     BindingId, ConversationId, InboxId, MessageId, OrgId, OutboxId, RunId, SessionId, ThreadId,
 };
@@ -135,6 +136,15 @@ pub struct NewEvent {
     /// The event name of the wire format.
     pub kind: String,
     pub data: String,
+}
+
+impl NewEvent {
+    /// Creates the entry of an event.
+    pub fn new(event: &OrgEvent) -> Self {
+        // Events have no maps with keys other than texts, so they can always be written.
+        let data = serde_json::to_string(event).unwrap_or_else(|_| "null".into());
+        Self { kind: event.kind().name().to_owned(), data }
+    }
 }
 
 const UPSERT_SESSION: Sql = sql!(

@@ -1,6 +1,7 @@
 //! Notices to people and agents, with a cooldown for the same notice.
 
 use ostler_domain::audit::AuditActor;
+use ostler_domain::event::{NoticeStored, OrgEvent};
 use ostler_domain::id::{NoticeId, OrgId};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::time::Timestamp;
@@ -9,7 +10,9 @@ use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
+use crate::conversation::turn::NewEvent;
 use crate::error::{Result, StoreError};
+use crate::events;
 use crate::{OrgStore, Store};
 
 /// A notice to store.
@@ -177,8 +180,13 @@ pub(crate) fn store(
     let params = [org.into(), (*id).into(), kind_text, recipient, subject, data, planned];
     match tx.execute(&INSERT, &params) {
         Err(StoreError::Conflict(_)) => Err(StoreError::Conflict(format!("notice {id}"))),
-        other => other.map(|_| NotifyOutcome::Stored),
+        other => other,
+    }?;
+    if notice.recipient == NoticeRecipient::Owner {
+        let event = OrgEvent::Notice(NoticeStored { notice: *id, kind: *kind });
+        tx.batch(&[events::append_alone(org, &NewEvent::new(&event))?])?;
     }
+    Ok(NotifyOutcome::Stored)
 }
 
 pub(crate) fn notice(row: &Row) -> Result<StoredNotice> {

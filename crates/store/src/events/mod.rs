@@ -36,6 +36,18 @@ pub struct EventCursor {
     id: i64,
 }
 
+impl EventCursor {
+    /// Returns the numbers to store.
+    pub(crate) const fn parts(self) -> (i64, i64) {
+        (self.transaction, self.id)
+    }
+
+    /// Returns the cursor with stored numbers.
+    pub(crate) const fn from_parts(transaction: i64, id: i64) -> Self {
+        Self { transaction, id }
+    }
+}
+
 /// The text form that clients send back: `12-34`.
 impl fmt::Display for EventCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,11 +159,14 @@ impl OrgStore<'_> {
     /// Returns the end of the log; reading after it returns only new events.
     pub fn end_of_events(&self) -> StoreFuture<EventCursor> {
         let org = self.org;
-        self.read(move |tx| {
-            let last = tx.first(&END, &[org.into()])?;
-            last.as_ref().map_or_else(|| Ok(EventCursor::default()), cursor_of)
-        })
+        self.read(move |tx| end_of_log(tx, org))
     }
+}
+
+/// Returns the end of the log, inside a transaction.
+pub(crate) fn end_of_log(tx: &Tx, org: OrgId) -> Result<EventCursor> {
+    let last = tx.first(&END, &[org.into()])?;
+    last.as_ref().map_or_else(|| Ok(EventCursor::default()), cursor_of)
 }
 
 fn read_after(tx: &Tx, org: OrgId, cursor: EventCursor, limit: u32) -> Result<Vec<StoredEvent>> {

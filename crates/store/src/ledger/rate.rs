@@ -142,7 +142,9 @@ fn number(number: u64) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-fn current(tx: &Tx, org: OrgId, what: &str, window: Window) -> Result<CounterUsage> {
+/// Returns the usage of a counter, which nobody has to wait for; see
+/// [`OrgStore::counter_usage`].
+pub(crate) fn current(tx: &Tx, org: OrgId, what: &str, window: Window) -> Result<CounterUsage> {
     let row = tx.first(&CURRENT, &key(org, what, window))?;
     read_usage(&row.ok_or_else(|| StoreError::Backend("the database has no clock".into()))?)
 }

@@ -58,6 +58,9 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0017_workflow_claims",
     "0018_erasure_markers",
     "0019_session_work",
+    "0020_webhooks",
+    "0021_workflow_schedules",
+    "0022_workflow_children",
 ];
 
 /// The schema version that this program needs.

@@ -1,11 +1,12 @@
 //! Writes together with their audit entry: both are stored, or neither is.
 
 use ostler_domain::id::{
-    AgentId, ConversationId, DocumentId, EventId, KeyId, OrgId, RecordId, WorkflowId,
+    AgentId, ConversationId, DocumentId, EventId, KeyId, OrgId, RecordId, WebhookId, WorkflowId,
 };
 use ostler_domain::knowledge::Document;
 use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::soul::SoulVersion;
+use ostler_domain::time::Timestamp;
 use ostler_domain::tool::org_tools::{OrgTool, OrgToolKind};
 use ostler_domain::workflow::EventName;
 
@@ -25,10 +26,13 @@ use crate::tenancy::audit::{self, NewAuditEntry};
 use crate::tenancy::integrations::{self, OrgIntegration};
 use crate::tenancy::keys::{self, HashedSecret, NewApiKey};
 use crate::tenancy::org_tools;
+use crate::webhooks::log::Redelivery;
+use crate::webhooks::queue::NewWebhookDelivery;
+use crate::webhooks::{self, WebhookWrite};
 use crate::workflows::events::{self, PublishOutcome};
 use crate::workflows::reopen::{self, ReopenedWorkflow};
 use crate::workflows::signals::{self, WorkflowAnswer};
-use crate::workflows::{self, NewWorkflow};
+use crate::workflows::{self, NewWorkflow, definitions, schedules};
 
 /// One write to an org together with its audit entry.
 #[derive(Debug, Clone)]
@@ -174,6 +178,29 @@ impl AuditedWrite<'_> {
         self.run(move |tx, org| workflows::start(tx, org, &new))
     }
 
+    /// Starts a workflow of a schedule now, besides its due times.
+    pub fn start_scheduled_workflow(
+        self,
+        schedule: &str,
+        at: Timestamp,
+        new: NewWorkflow,
+    ) -> StoreFuture<()> {
+        let schedule = schedule.to_owned();
+        self.run(move |tx, org| schedules::start_now(tx, org, &schedule, at, &new))
+    }
+
+    /// Deletes a workflow definition.
+    pub fn delete_workflow_definition(self, name: &str) -> StoreFuture<()> {
+        let name = name.to_owned();
+        self.run(move |tx, org| definitions::delete(tx, org, &name))
+    }
+
+    /// Deletes a schedule.
+    pub fn delete_workflow_schedule(self, name: &str) -> StoreFuture<()> {
+        let name = name.to_owned();
+        self.run(move |tx, org| schedules::delete(tx, org, &name))
+    }
+
     /// Answers a question of a workflow; see [`OrgStore::answer_workflow`].
     pub fn answer_workflow(self, id: WorkflowId, answer: WorkflowAnswer) -> StoreFuture<()> {
         self.run(move |tx, org| signals::answer(tx, org, id, &answer))
@@ -201,6 +228,48 @@ impl AuditedWrite<'_> {
         self.run_first(
             move |tx, org| events::publish(tx, org, id, &name, &payload),
             |outcome| !matches!(outcome, PublishOutcome::Duplicate),
+        )
+    }
+
+    /// Creates a webhook. Fails with [`StoreError::Conflict`](crate::StoreError::Conflict) if
+    /// the org has too many.
+    pub fn create_webhook(self, id: WebhookId, new: WebhookWrite) -> StoreFuture<()> {
+        self.run(move |tx, org| webhooks::create(tx, org, id, &new))
+    }
+
+    /// Changes the webhook that was read with a version; with `skip_missed`, events of the past
+    /// are not sent. Fails with [`StoreError::ConfigChanged`](crate::StoreError::ConfigChanged)
+    /// if it was changed meanwhile.
+    pub fn change_webhook(
+        self,
+        id: WebhookId,
+        version: i64,
+        write: WebhookWrite,
+        skip_missed: bool,
+    ) -> StoreFuture<()> {
+        self.run(move |tx, org| webhooks::change(tx, org, id, version, &write, skip_missed))
+    }
+
+    /// Deletes a webhook with its deliveries.
+    pub fn delete_webhook(self, id: WebhookId) -> StoreFuture<()> {
+        self.run(move |tx, org| webhooks::delete(tx, org, id))
+    }
+
+    /// Adds a delivery that no event caused.
+    pub fn add_webhook_delivery(
+        self,
+        webhook: WebhookId,
+        new: NewWebhookDelivery,
+    ) -> StoreFuture<()> {
+        self.run(move |tx, org| webhooks::log::add(tx, org, webhook, &new))
+    }
+
+    /// Sends deliveries again, with the ids that they had, and returns how many. Without any
+    /// there is no audit entry.
+    pub fn redeliver(self, webhook: WebhookId, which: Redelivery) -> StoreFuture<u64> {
+        self.run_first(
+            move |tx, org| webhooks::log::redeliver(tx, org, webhook, which),
+            |count| *count > 0,
         )
     }
 

@@ -11,6 +11,8 @@ use ostler_domain::scope::policy::ToolPolicy;
 use ostler_domain::soul::{Soul, SoulOrigin, SoulVersion};
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::org_tools::{OrgTool, OrgToolKind};
+use ostler_domain::workflow::WorkflowDefinition;
+use ostler_domain::workflow::schedule::WorkflowSchedule;
 
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
@@ -21,6 +23,7 @@ use crate::tenancy::audit::{self, NewAuditEntry};
 use crate::tenancy::org_state::{ConfigRevision, revision};
 use crate::tenancy::orgs::lock_org;
 use crate::tenancy::{integrations, members, org_tools, orgs, policies};
+use crate::workflows::{definitions, schedules};
 use crate::{
     NewBlob, NewGrant, OrgBinding, OrgIntegration, OrgStore, RecordChange, agents, delivery,
     knowledge, ledger,
@@ -61,6 +64,11 @@ pub enum ConfigWrite {
     Integration(OrgIntegration),
     Tool(Box<OrgTool>),
     DeleteTool(OrgToolKind, String),
+    Workflow(Box<WorkflowDefinition>),
+    DeleteWorkflow(String),
+    /// A schedule starts over with each change.
+    Schedule(Box<WorkflowSchedule>),
+    DeleteSchedule(String),
     /// Creates or replaces a document.
     Document(DocumentId, Document),
     DeleteDocument(DocumentId),
@@ -123,6 +131,10 @@ impl ConfigWrite {
             Self::Integration(integration) => integrations::save(tx, org, integration),
             Self::Tool(tool) => org_tools::save(tx, org, tool),
             Self::DeleteTool(kind, name) => org_tools::delete(tx, org, *kind, name),
+            Self::Workflow(definition) => definitions::save(tx, org, definition),
+            Self::DeleteWorkflow(name) => definitions::delete(tx, org, name),
+            Self::Schedule(schedule) => schedules::save(tx, org, schedule),
+            Self::DeleteSchedule(name) => schedules::delete(tx, org, name),
             Self::Document(id, document) => knowledge::replace(tx, org, *id, document),
             Self::DeleteDocument(id) => knowledge::delete(tx, org, *id),
             Self::Member(user, role) => members::set_member(tx, org, *user, *role),

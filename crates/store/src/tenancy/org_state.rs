@@ -12,12 +12,15 @@ use crate::error::Result;
 use crate::tenancy::members::{self, Member};
 use crate::tenancy::org_config::{self, OrgVersions, VERSIONS, read_versions, versions_key};
 use crate::tenancy::{integrations, org_tools, orgs, policies};
+use crate::workflows::{definitions, schedules};
 use crate::{
     AgentConfig, OrgBinding, OrgIntegration, OrgStore, PolicyVersion, StoredDocument, knowledge,
     ledger,
 };
 use ostler_domain::org::Org;
 use ostler_domain::tool::org_tools::OrgTool;
+use ostler_domain::workflow::WorkflowDefinition;
+use ostler_domain::workflow::schedule::WorkflowSchedule;
 
 /// The reference of the credits that an org got when it was created.
 pub const STARTING_CREDITS: &str = "starting_credits";
@@ -34,6 +37,8 @@ pub struct OrgState {
     pub agents: Vec<AgentConfig>,
     pub bindings: Vec<OrgBinding>,
     pub tools: Vec<OrgTool>,
+    pub workflows: Vec<WorkflowDefinition>,
+    pub schedules: Vec<WorkflowSchedule>,
     pub integrations: Vec<OrgIntegration>,
     pub documents: Vec<StoredDocument>,
     pub members: Vec<Member>,
@@ -73,6 +78,8 @@ impl OrgStore<'_> {
                 agents: org_config::agents(tx, org)?,
                 bindings: bindings::list(tx, org, BindingId::from_u128(0), u32::MAX)?,
                 tools: org_tools::list(tx, org)?,
+                workflows: definitions::list(tx, org)?,
+                schedules: schedules::list(tx, org)?,
                 integrations: integrations::list(tx, org, IntegrationId::from_u128(0), u32::MAX)?,
                 documents: knowledge::all(tx, org)?,
                 members: members::list(tx, org, UserId::from_u128(0), u32::MAX)?,

@@ -38,6 +38,13 @@ pub(crate) fn append(tx: &Tx, org: OrgId, refused: &RefusedRequest) -> Result<()
     let RefusedRequest { entry, source, limit_entry } = refused;
     let counter = format!("{ALL_SOURCES}/{source}");
     let (of_source, of_org) = (REFUSALS_PER_SOURCE, REFUSALS_PER_ORG);
+    // Counting locks the counter until the caller commits; a full one is only read.
+    let is_full = |counter: &str, limit| {
+        rate::current(tx, org, counter, Window::Hour).map(|usage| usage.used >= limit)
+    };
+    if is_full(&counter, of_source)? || is_full(ALL_SOURCES, of_org)? {
+        return Ok(());
+    }
     let CountOutcome::Within(usage) = rate::count(tx, org, &counter, Window::Hour, 1, of_source)?
     else {
         return Ok(());

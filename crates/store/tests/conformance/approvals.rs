@@ -6,7 +6,7 @@ use std::time::Duration;
 use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::gate::AskReason;
 use ostler_domain::gate::approval::{
-    Approval, ApprovalError, ApprovalStatus, ArgumentsHash, DEFAULT_APPROVAL_TTL,
+    Approval, ApprovalError, ApprovalStatus, ArgumentsHash, DEFAULT_APPROVAL_TTL, EndedApproval,
 };
 use ostler_domain::id::{AgentId, ApprovalId, InboxId, OrgId, SessionId, UserId};
 use ostler_domain::time::Timestamp;
@@ -105,7 +105,7 @@ async fn d06_an_approval_is_decided_and_used(store: &Store) {
     let no = ApprovalVerdict::Reject { reason: "too much".into() };
     store.org(org).decide_approval(id, OWNER, no).await.unwrap();
     let late = store.org(org).decide_approval(id, OWNER, ApprovalVerdict::Approve).await;
-    assert_eq!(status_of(late), Err(ApprovalError::NotPending(id)));
+    assert_eq!(status_of(late), Err(ApprovalError::NotPending(id, EndedApproval::Rejected)));
     let rejected = store.org(org).approvals(DecisionState::Rejected, None, 9).await.unwrap();
     let reason = "too much".to_owned();
     assert_eq!(rejected[0].approval.status, ApprovalStatus::Rejected { by: OWNER, reason });
@@ -141,7 +141,7 @@ async fn d06_the_first_decision_and_the_first_use_count(store: &Store) {
     for decided in (0..100).map(decide).collect::<Vec<_>>() {
         match decided.await.unwrap() {
             Ok(stored) => won.push(stored),
-            Err(StoreError::Approval(ApprovalError::NotPending(_))) => {}
+            Err(StoreError::Approval(ApprovalError::NotPending(..))) => {}
             Err(other) => panic!("{other}"),
         }
     }
@@ -172,7 +172,7 @@ async fn d07_an_approval_expires(store: &Store) {
     let status = store.org(here).approval(late).await.unwrap().approval.status;
     assert_eq!(status, ApprovalStatus::Expired { approved_by: None }, "it stays expired");
     let again = store.org(here).decide_approval(late, OWNER, ApprovalVerdict::Approve).await;
-    assert_eq!(status_of(again), Err(ApprovalError::NotPending(late)));
+    assert_eq!(status_of(again), Err(ApprovalError::NotPending(late, EndedApproval::Expired)));
 
     let waiting = ask(store, here, SESSION, DEFAULT_APPROVAL_TTL).await;
     let mut over = BTreeSet::new();

@@ -115,7 +115,8 @@ async fn every_problem_is_counted() {
             dead_letters: 4,
             retried_dead_letters: 0,
             oldest_dead_letter: work.oldest_dead_letter,
-            events: 2,
+            // One of the turn, and one of the notice about a dead letter.
+            events: 4,
             // Accounts are created on first access.
             ledger: LedgerCheck::default(),
         };

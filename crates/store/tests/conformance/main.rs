@@ -48,6 +48,7 @@ mod rate;
 mod records;
 mod reference;
 mod retention;
+mod schedules;
 mod schema;
 mod send_pauses;
 mod send_state;
@@ -58,6 +59,7 @@ mod threads;
 mod transcript;
 mod turn_changes;
 mod users;
+mod webhooks;
 mod workflows;
 
 /// Runs a test on every backend.

@@ -87,7 +87,7 @@ async fn d06_a_decision_its_inbox_entry_and_its_audit_entry_are_stored_together(
     let id = ask(store, org, session, DEFAULT_APPROVAL_TTL).await;
     decide(id, ApprovalVerdict::Approve).await.unwrap();
     let again = decide(id, ApprovalVerdict::Reject { reason: "late".into() }).await;
-    assert!(matches!(again, Err(StoreError::Approval(ApprovalError::NotPending(_)))));
+    assert!(matches!(again, Err(StoreError::Approval(ApprovalError::NotPending(..)))));
     assert_eq!(claimed_payloads(store).await, [format!("{{\"entry\":\"decided:{id}\"}}")]);
     assert_eq!(actions(store, org).await, ["decide"]);
 

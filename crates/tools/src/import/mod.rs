@@ -141,9 +141,10 @@ fn parse_row(
     let cells = row.cells.map_err(|reason| (String::new(), reason))?;
     let mut cells = Cells::new(cells, clock);
     let key = key_fields.iter().find_map(|field| cells.key(field));
-    let converted = kinds::convert(kind, &mut cells);
+    let (fields, file) =
+        kinds::convert(kind, &mut cells).map_err(|refused| (refused.column, refused.reason))?;
+    // A refused row was not read to its end, so it says nothing about its columns.
     unused.extend(cells.unused());
-    let (fields, file) = converted.map_err(|refused| (refused.column, refused.reason))?;
     let missing = || {
         let reason = format!("the row has no own key; fill in {}", key_fields.join(" or "));
         (key_fields[0].clone(), reason)

@@ -133,6 +133,9 @@ fn o16_a_file_that_cannot_be_read_says_where() {
 fn columns_without_a_meaning_are_named() {
     let file = parse(Products, Csv, "sku,name,Colour,pirce\nB-1,Bell,red,3\n").expect("a file");
     assert_eq!(file.unused_columns, ["colour", "pirce"].map(String::from).into());
+    let orders = "number,placed_at,contact,total\n1,2026-11-02,a@b.example,3 EUR\n2,soon,,\n";
+    let file = parse(Orders, Csv, orders).expect("a file");
+    assert_eq!((file.refused.len(), file.unused_columns), (2, [].into()), "refused rows");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use clap::Args;
 use ostler_api::approval::{ApproveRequest, ApprovedCall, CallTiming};
 
-use super::{find_pending, print_decision};
+use super::{find_approval, print_decision};
 use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
 
@@ -27,7 +27,7 @@ pub(super) async fn run(args: &ApproveArgs) -> anyhow::Result<()> {
     let arguments = args.with.as_deref().map(serde_json::from_str).transpose();
     let arguments: Option<serde_json::Value> = arguments.context("--with is not JSON")?;
     let org = open_org(&args.target).await?;
-    let id = find_pending(&org, &args.approval).await?.to_string();
+    let id = find_approval(&org, &args.approval).await?.to_string();
     let request = ApproveRequest { arguments, now: args.now };
     let approved: ApprovedCall = org.post(&["approvals", &id, "approve"], &request).await?;
     let (approval, slug) = (&approved.approval, &org.org.slug);

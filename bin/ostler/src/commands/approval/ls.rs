@@ -6,7 +6,7 @@ use ostler_domain::gate::GateDecision;
 use ostler_runtime::delivery::notices::text::format_call;
 use serde_json::to_value;
 
-use super::{LIST_LIMIT, call};
+use super::{LIST_LIMIT, call, describe_customer};
 use crate::api_client::{open_listed_orgs, orgs_name};
 use crate::commands::args::OrgsArgs;
 use crate::commands::session::view::format_time;
@@ -23,13 +23,17 @@ pub(super) async fn run(args: &OrgsArgs) -> anyhow::Result<()> {
             continue;
         }
         let names = org.agent_names().await?;
-        pending.extend(own.into_iter().map(|approval| {
+        for approval in own {
             let agent = names.get(approval.agent);
-            (&org.org, agent, approval)
-        }));
+            let customer = match args.output.json {
+                true => String::new(),
+                false => describe_customer(org, approval.session).await?,
+            };
+            pending.push((&org.org, agent, customer, approval));
+        }
     }
     if args.output.json {
-        let conversations = pending.iter().map(|(_, _, approval)| to_value(approval));
+        let conversations = pending.iter().map(|(_, _, _, approval)| to_value(approval));
         let workflows = of_workflows.iter().map(|(_, call)| to_value(call));
         let all = conversations.chain(workflows).collect::<Result<Vec<_>, _>>()?;
         return crate::commands::print_json(&all);
@@ -38,14 +42,15 @@ pub(super) async fn run(args: &OrgsArgs) -> anyhow::Result<()> {
         anstream::println!("no approval is pending in {}", orgs_name(&orgs));
         return Ok(());
     }
-    let header = ["approval", "org", "call", "by", "why", "asked", "expires"];
+    let header = ["approval", "org", "call", "by", "for", "why", "asked", "expires"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(pending.iter().map(|(org, agent, approval)| {
+    rows.extend(pending.iter().map(|(org, agent, customer, approval)| {
         [
             Cell::id(&approval.id).with_style(WARNING),
             org.slug.as_str().into(),
             call(approval).into(),
             agent.as_str().into(),
+            customer.as_str().into(),
             GateDecision::Ask(approval.why.clone()).to_string().into(),
             Cell::whole(format_time(approval.requested_at)),
             Cell::whole(format_time(approval.expires_at)),
@@ -57,13 +62,14 @@ pub(super) async fn run(args: &OrgsArgs) -> anyhow::Result<()> {
             org.slug.as_str().into(),
             format_call(&waiting.tool, &waiting.arguments.to_string()).into(),
             format!("workflow {}, step {}", waiting.name, waiting.task).into(),
+            "".into(),
             waiting.why.as_str().into(),
             "".into(),
             "never".into(),
         ]
     }));
     print_rows(&rows);
-    let first = pending.first().map(|(org, _, approval)| {
+    let first = pending.first().map(|(org, _, _, approval)| {
         format!("ostler approval approve {} --org {}", approval.id, org.slug)
     });
     let of_workflow = of_workflows.first().map(|(org, waiting)| {

@@ -7,11 +7,15 @@ mod show;
 
 use clap::Subcommand;
 use ostler_api::approval::Approval;
-use ostler_domain::id::ApprovalId;
+use ostler_api::names::ActorNames;
+use ostler_api::session::SessionDetail;
+use ostler_domain::gate::approval::ApprovalStatus;
+use ostler_domain::id::{ApprovalId, SessionId};
+use ostler_domain::session::key::Peer;
 use ostler_runtime::delivery::notices::text::format_call;
 
 use super::args::{OrgsArgs, match_id};
-use crate::api_client::{OrgApi, not_here};
+use crate::api_client::{OrgApi, not_here, person_name};
 
 /// The most approvals that are listed.
 const LIST_LIMIT: usize = 100;
@@ -69,12 +73,50 @@ fn call(approval: &Approval) -> String {
     format_call(approval.tool.as_str(), &approval.arguments.to_string())
 }
 
-/// Finds a pending approval by its id or the end of it; the error lists what is
-/// pending.
-async fn find_pending(org: &OrgApi, text: &str) -> anyhow::Result<ApprovalId> {
+/// Describes whose conversation a call was asked in.
+async fn describe_customer(org: &OrgApi, session: SessionId) -> anyhow::Result<String> {
+    let detail: SessionDetail = org.get(&["sessions", &session.to_string()]).await?;
+    let session = detail.session;
+    let (Peer::Person(identifier) | Peer::Group(identifier)) = &session.peer;
+    let name = session.name.as_deref().unwrap_or(identifier);
+    let known = if session.contact.is_some() { "" } else { ", no known contact" };
+    Ok(format!("{name} on {}{known}", session.channel))
+}
+
+/// Describes the state of an approval, and who decided.
+fn describe_state(status: &ApprovalStatus, names: &ActorNames) -> String {
+    let name = |user| person_name(names, user);
+    match status {
+        ApprovalStatus::Pending => "waits for a person".to_owned(),
+        ApprovalStatus::Approved { by } => {
+            format!("approved by {}, the call is not made yet", name(*by))
+        }
+        ApprovalStatus::Used { by, .. } => format!("approved by {}, the call was made", name(*by)),
+        ApprovalStatus::Rejected { by, reason } => format!("rejected by {}: {reason}", name(*by)),
+        ApprovalStatus::Expired { approved_by: Some(by) } => {
+            format!("approved by {}, expired before the call was made", name(*by))
+        }
+        ApprovalStatus::Expired { approved_by: None } => "expired, nobody decided".to_owned(),
+        ApprovalStatus::Withdrawn => "ended with its session".to_owned(),
+    }
+}
+
+/// Finds an approval by its id or the end of it, first among those that wait; the error lists
+/// what is pending.
+async fn find_approval(org: &OrgApi, text: &str) -> anyhow::Result<ApprovalId> {
     let pending: Vec<Approval> = org.list(&["approvals"], &[], LIST_LIMIT).await?;
-    let known: Vec<ApprovalId> = pending.iter().map(|approval| approval.id).collect();
-    if let Some(id) = match_id(text, &known)? {
+    let mut known: Vec<ApprovalId> = pending.iter().map(|approval| approval.id).collect();
+    let mut found = match_id(text, &known)?;
+    for which in ["approved", "used", "rejected", "expired", "withdrawn"] {
+        if found.is_some() {
+            break;
+        }
+        let ended: Vec<Approval> =
+            org.list(&["approvals"], &[("which", which)], LIST_LIMIT).await?;
+        known = ended.iter().map(|approval| approval.id).collect();
+        found = match_id(text, &known)?;
+    }
+    if let Some(id) = found {
         // One that is decided already is no pending one; the operation says so.
         let is_there = known.contains(&id)
             || org.get::<Approval>(&["approvals", &id.to_string()]).await.is_ok();

@@ -3,7 +3,7 @@
 use clap::Args;
 use ostler_api::approval::{Approval, RejectRequest};
 
-use super::{find_pending, print_decision};
+use super::{find_approval, print_decision};
 use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
 
@@ -21,7 +21,7 @@ pub(crate) struct RejectArgs {
 
 pub(super) async fn run(args: &RejectArgs) -> anyhow::Result<()> {
     let org = open_org(&args.target).await?;
-    let id = find_pending(&org, &args.approval).await?.to_string();
+    let id = find_approval(&org, &args.approval).await?.to_string();
     let request = RejectRequest { reason: args.reason.clone() };
     let rejected: Approval = org.post(&["approvals", &id, "reject"], &request).await?;
     print_decision(&rejected, args.target.output.json, "rejected; the agent tells the customer")

@@ -4,8 +4,10 @@ use clap::Args;
 use ostler_api::approval::ApprovalDetail;
 use ostler_domain::gate::GateDecision;
 use ostler_domain::gate::approval::ApprovalStatus;
+use ostler_domain::gate::blast_radius::BlastRadius;
+use ostler_domain::tool::Reach;
 
-use super::{call, find_pending};
+use super::{call, describe_customer, describe_state, find_approval};
 use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
 use crate::commands::print_json;
@@ -24,20 +26,25 @@ pub(crate) struct ShowArgs {
 
 pub(super) async fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let org = open_org(&args.target).await?;
-    let id = find_pending(&org, &args.approval).await?;
+    let id = find_approval(&org, &args.approval).await?;
     let detail: ApprovalDetail = org.get(&["approvals", &id.to_string()]).await?;
     if args.target.output.json {
         return print_json(&detail);
     }
-    let ApprovalDetail { approval, rule } = detail;
+    let ApprovalDetail { approval, rule, blast_radius } = detail;
     let decision = GateDecision::Ask(approval.why.clone());
-    let names = org.agent_names().await?;
+    let names = org.names().await?;
+    let agent = names.agents.iter().find(|agent| agent.id == approval.agent);
+    let agent = agent.map_or_else(|| approval.agent.short(), |agent| agent.name.clone());
     let field = |name: &str| Cell::styled(name, HEADER);
     let mut fields = vec![
         [field("approval"), approval.id.to_string().into()],
         [field("call"), call(&approval).into()],
-        [field("by"), names.get(approval.agent).into()],
+        [field("state"), describe_state(&approval.status, &names).into()],
+        [field("by"), agent.into()],
+        [field("customer"), describe_customer(&org, approval.session).await?.into()],
         [field("risk"), approval.risk.as_str().into()],
+        [field("touches"), describe_blast_radius(&blast_radius).into()],
         [field("why"), decision.to_string().into()],
     ];
     fields.push([field("rule"), describe_rule(&rule).into()]);
@@ -52,4 +59,20 @@ pub(super) async fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let is_pending = approval.status == ApprovalStatus::Pending;
     print_next(is_pending.then(|| NextCommand::new(approve, "")).into_iter().chain(allow));
     Ok(())
+}
+
+/// Describes what a call would touch in a few words.
+fn describe_blast_radius(radius: &BlastRadius) -> String {
+    let place = match radius.reach {
+        Reach::Local => "this organization's records",
+        Reach::External => "another system",
+    };
+    let lists = radius.lists.iter().map(|one| format!("{} {}", one.entries, one.name));
+    let amounts = radius.amounts.iter().map(|one| format!("{} {}", one.name, one.amount));
+    let words = lists.chain(amounts).chain(radius.addresses.iter().cloned());
+    let mut parts: Vec<String> = std::iter::once(place.to_owned()).chain(words).collect();
+    if radius.is_final {
+        parts.push("cannot be undone".to_owned());
+    }
+    parts.join(", ")
 }

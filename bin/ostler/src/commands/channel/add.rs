@@ -21,8 +21,6 @@ use crate::screen::DIM;
 use crate::{app, random, secrets};
 
 /// The channels with a name of their own; others are webhooks.
-const KNOWN: [&str; 6] = ["telegram", "webchat", "email", "webhook", "sms", "whatsapp"];
-
 #[derive(Debug, Args)]
 pub(crate) struct ChannelAddArgs {
     /// Channel: telegram, webchat, email, webhook, or a webhook under another name
@@ -42,7 +40,7 @@ pub(super) async fn run(args: &ChannelAddArgs) -> anyhow::Result<()> {
     let (operator, org) = open_org(&args.target).await?;
     let channel = Channel::from(args.channel.trim().to_lowercase());
     if let (Channel::Named(name), None) = (&channel, &args.binding.settings) {
-        let unknown = unknown_name("channel", name, KNOWN);
+        let unknown = unknown_name("channel", name, Channel::KNOWN);
         bail!("{unknown}\na webhook of that name needs --settings with its `url`");
     }
     let new = NewBinding {

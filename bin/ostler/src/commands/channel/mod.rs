@@ -3,6 +3,7 @@
 mod add;
 mod change;
 mod ls;
+mod test;
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
@@ -52,6 +53,12 @@ Examples:
   ostler channel change bnd_01jd0v4k9pf2ht6z3m8w5x7ybc --org bella --agent enzo
   ostler channel change …7ybc --org bella --off")]
     Change(change::ChannelChangeArgs),
+    /// Test a channel: whether its provider accepts it, and whether a message arrives
+    #[command(after_help = "\
+Examples:
+  ostler channel test telegram --org bella
+  ostler channel test email --org bella --to you@example.com")]
+    Test(test::ChannelTestArgs),
 }
 
 /// The settings of a binding.
@@ -74,6 +81,7 @@ pub(crate) async fn run(command: &ChannelCommand) -> anyhow::Result<()> {
         ChannelCommand::Add(args) => add::run(args).await,
         ChannelCommand::Ls(args) => ls::run(args).await,
         ChannelCommand::Change(args) => change::run(args).await,
+        ChannelCommand::Test(args) => test::run(args).await,
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) async fn run(args: &ContactExportArgs) -> anyhow::Result<()> {
     let (operator, org) = super::open(&args.contact).await?;
     let operations = operator.org(&org);
     // Fails for an unknown person before a file is created.
-    let person = operations.find_person(&args.contact.contact).await?;
+    let person = operations.find_person_by_beginning(&args.contact.contact).await?;
     let export = operations.export_person(&person).await?;
     let (store, name) = (operator.store.org(org.id), person.reference());
     match &args.out {

@@ -9,7 +9,7 @@ use crate::commands::args::OutputArgs;
 use crate::commands::contact::delete;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
-use crate::screen::{Cell, HEADER, print_fields};
+use crate::screen::{Cell, HEADER, count, print_fields};
 
 #[derive(Debug, Args)]
 pub(crate) struct ContactShowArgs {
@@ -22,12 +22,10 @@ pub(crate) struct ContactShowArgs {
 pub(super) async fn run(args: &ContactShowArgs) -> anyhow::Result<()> {
     let (operator, org) = super::open(&args.contact).await?;
     let operations = operator.org(&org);
-    let person = operations.find_person(&args.contact.contact).await?;
+    let person = operations.find_person_by_beginning(&args.contact.contact).await?;
     let counts = operations.export_person(&person).await?.count().await?;
-    let interactions = match &person {
-        Person::Contact(stored) => operations.interactions(stored.clone()).await?,
-        Person::Visitor(_) => Vec::new(),
-    };
+    let interactions = operations.interactions(&person).await?;
+    let credits = operations.credits_of(&person).await?;
     let identifiers = match &person {
         Person::Contact(stored) => operations.contact_summary(stored.clone()).await?.identifiers,
         Person::Visitor(visitor) => vec![(visitor.channel.clone(), visitor.identifier.clone())],
@@ -39,11 +37,13 @@ pub(super) async fn run(args: &ContactShowArgs) -> anyhow::Result<()> {
             .map(|(channel, identifier)| json!({"channel": channel, "identifier": identifier}))
             .collect();
         json["stored"] = json!(counts);
+        json["credits"] = json!(credits);
         json["interactions"] = interactions
             .iter()
             .map(|one| {
                 json!({"session": one.id, "at": rfc3339(one.opened_at), "channel": one.channel,
-                    "messages": one.messages, "summary": one.summary})
+                    "messages": one.messages, "credits": one.budget.spent,
+                    "summary": one.summary})
             })
             .collect();
         return crate::commands::print_json(&json);
@@ -66,14 +66,20 @@ pub(super) async fn run(args: &ContactShowArgs) -> anyhow::Result<()> {
         }
         Person::Visitor(_) => {
             anstream::println!("{HEADER}{}{HEADER:#}  a visitor, no contact", person.reference());
+            add("name", interactions.iter().find_map(|one| one.name.clone()).unwrap_or_default());
         }
     }
     for (channel, identifier) in &identifiers {
         add(channel.name(), identifier.clone());
     }
+    if !interactions.is_empty() {
+        let what = "for the answers in all conversations";
+        add("cost", format!("{} {what}", count(credits.get(), "credit")));
+    }
     for one in &interactions {
         let about = one.summary.clone().unwrap_or_default();
-        let counted = format!("{} messages on {}", one.messages, one.channel);
+        let spent = count(one.budget.spent.get(), "credit");
+        let counted = format!("{} messages on {}, {spent}", one.messages, one.channel);
         let line = [format_time(one.opened_at), counted, about].join("  ");
         add("conversation", line.trim_end().to_owned());
     }

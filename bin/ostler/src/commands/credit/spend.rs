@@ -1,12 +1,12 @@
 //! `ostler credit spend`.
 
 use clap::Args;
+use ostler_api::credit::SpendReport;
 use ostler_domain::id::AgentId;
 use ostler_domain::money::Credits;
-use ostler_server::wire;
 
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::screen::{Cell, HEADER, count, print_rows, thousands};
 
 #[derive(Debug, Args)]
@@ -19,16 +19,16 @@ pub(crate) struct SpendArgs {
 }
 
 pub(super) async fn run(args: &SpendArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let operations = operator.org(&org);
-    let report = wire::spend(&operations.spend(args.days).await?);
+    let org = open_org(&args.target).await?;
+    let days = args.days.to_string();
+    let report: SpendReport = org.query(&["credits", "spend"], &[("days", &days)]).await?;
     if args.target.output.json {
         return crate::commands::print_json(&report);
     }
-    let names = operations.actor_names().await?.agents;
+    let names = org.agent_names().await?;
     anstream::println!(
         "{HEADER}{}{HEADER:#}  {} since {}",
-        org.name,
+        org.org.name,
         count(report.total.get(), "credit"),
         report.since
     );
@@ -46,8 +46,8 @@ pub(super) async fn run(args: &SpendArgs) -> anyhow::Result<()> {
         0 => "interactive threads".to_owned(),
         _ => id.to_string(),
     };
-    let agent = |id| names.get(&id).cloned().unwrap_or_else(|| unlisted(id));
-    let unnamed = || "(default model, or not recorded)".to_owned();
+    let agent = |id| names.find(id).map_or_else(|| unlisted(id), str::to_owned);
+    let unnamed = || "(not recorded)".to_owned();
     print_part("by agent", report.agents.iter().map(|one| (agent(one.agent), one.credits)));
     print_part(
         "by model",

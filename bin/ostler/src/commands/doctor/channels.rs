@@ -8,14 +8,14 @@ use ostler_runtime::channel_binding::binding_config;
 use ostler_runtime::shared_bot::shared_bot;
 use ostler_store::{BindingFailure, HealthCheck, OrgBinding, Store};
 
-use super::{failed, join_problems, ok};
+use super::{failed, join_problems, ok, references};
 use crate::app;
 use crate::commands::session::view::format_time;
 use crate::installation::Installation;
 
 const NAME: &str = "channels";
 /// The most bindings of an org that are checked.
-const MAX_BINDINGS: u32 = 1000;
+pub(super) const MAX_BINDINGS: u32 = 1000;
 
 pub(super) async fn check(
     installation: &Installation,
@@ -44,6 +44,7 @@ pub(super) async fn check(
                 None => usable += 1,
             }
         }
+        problems.extend(references::problems(store, org).await?);
     }
     Ok(match (problems.is_empty(), usable) {
         (false, _) => failed(NAME, join_problems(&problems)),

@@ -5,6 +5,7 @@ mod configuration;
 mod machine;
 mod models;
 mod print;
+mod references;
 mod services;
 mod work;
 

@@ -70,8 +70,10 @@ impl InitReport<'_> {
         if let Some(link) = &self.link {
             anstream::println!(
                 "\nThe administrator's link to set a password in a browser. It works once, while \
-                 `ostler serve` runs:\n\n  {}",
-                link.link
+                 `ostler serve` runs:\n\n  {}\n\n{DIM}It begins with {}; if you change `listen` or \
+                 `public_url` first, open it\nwith the new address in front.{DIM:#}",
+                link.link,
+                self.installation.web_url()
             );
         }
         if let Some(Token { id, secret, expires_at }) = &self.token {

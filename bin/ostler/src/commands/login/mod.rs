@@ -106,6 +106,7 @@ async fn log_in_with(url: &str, email: String, password: String) -> anyhow::Resu
         method: "POST",
         path: "/v1/login".to_owned(),
         body: serde_json::to_vec(&LoginRequest { email, password })?,
+        key: None,
     };
     let (cookie, response) = NetworkApi::anonymous(url)?.log_in(&request).await?;
     if response.status != 200 {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
+use ostler_api::org::Member;
 use ostler_domain::contact::normalize_email;
 use ostler_domain::notice::preferences::{
     DirectDestination, NoticeDestination, NoticeTopic, QuietHours, UrgentNotices,
@@ -16,8 +17,8 @@ use ostler_world::spec::{NoticesDefinition, PeopleDefinition, PersonDefinition};
 use ostler_world::{Address, unknown_name};
 
 use super::choices::show;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::commands::resource::{Ask, Change, ChangeArgs, ResourceEditor};
 
 #[derive(Debug, Args)]
@@ -145,13 +146,13 @@ impl From<Direct> for DirectDestination {
 }
 
 pub(super) async fn run(args: &NoticeSetArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
+    let org = open_org(&args.target).await?;
     let person = match args.person.as_str() {
         OWNER => OWNER.to_owned(),
         email => {
-            let members = operator.org(&org).members().await?;
+            let members: Vec<Member> = org.list(&["members"], &[], usize::MAX).await?;
             let key = normalize_email(email);
-            let known = members.into_iter().map(|member| member.user.email);
+            let known = members.into_iter().map(|member| member.email);
             let known: Vec<String> = known.collect();
             let found = known.iter().find(|one| normalize_email(one) == key).cloned();
             found.ok_or_else(|| {
@@ -159,8 +160,8 @@ pub(super) async fn run(args: &NoticeSetArgs) -> anyhow::Result<()> {
             })?
         }
     };
-    let editor = ResourceEditor::open(&operator).await?;
-    let address = Address::of_org(&org.slug);
+    let editor = ResourceEditor::open(&org.api).await?;
+    let address = Address::of_org(&org.org.slug);
     let mut value = editor.get(&address)?.value().clone();
     let people: PeopleDefinition = serde_json::from_value(value["settings"]["people"].clone())?;
     let mut all: Vec<NoticesDefinition> =

@@ -1,14 +1,15 @@
 //! `ostler notice show`.
 
 use clap::Args;
-use ostler_api::notice::NoticeDetail;
+use ostler_api::notice::{Notice, NoticeDetail};
+use ostler_domain::notice::NoticeKind;
 use serde_json::json;
 
 use super::{actor_text, find};
 use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::session::view::format_time;
-use crate::screen::{Cell, DIM, HEADER, print_rows};
+use crate::commands::session::view::{beyond_the_cap, format_time};
+use crate::screen::{Cell, DIM, HEADER, NextCommand, print_next, print_rows};
 
 #[derive(Debug, Args)]
 pub(crate) struct NoticeShowArgs {
@@ -41,6 +42,9 @@ pub(super) async fn run(args: &NoticeShowArgs) -> anyhow::Result<()> {
         None => "not yet".to_owned(),
     };
     anstream::println!("{DIM}acknowledged{DIM:#}  {acknowledged}");
+    if let Some(session) = notice.data["session"].as_str() {
+        anstream::println!("{DIM}session{DIM:#}       {session}");
+    }
     if detail.deliveries.is_empty() {
         match &detail.unsent {
             Some(why) => anstream::println!(
@@ -51,28 +55,39 @@ pub(super) async fn run(args: &NoticeShowArgs) -> anyhow::Result<()> {
                 "\nIt is not sent yet; `ostler serve` and `ostler worker` send notices."
             ),
         }
-        return Ok(());
+    } else {
+        print_deliveries(&detail);
     }
-    print_deliveries(&detail);
+    print_next(next_commands(notice, &org.org.slug));
     Ok(())
+}
+
+/// Returns what to do about the conversation of a notice.
+fn next_commands(notice: &Notice, org: &str) -> Vec<NextCommand> {
+    let Some(session) = notice.data["session"].as_str() else { return Vec::new() };
+    let mut next =
+        vec![NextCommand::new(format!("ostler session show {session}"), "the conversation")];
+    if notice.kind == NoticeKind::SessionCap {
+        next.extend(beyond_the_cap(session, org));
+    }
+    next
 }
 
 fn print_deliveries(detail: &NoticeDetail) {
     anstream::println!();
-    let header = ["person", "to", "state", "time"];
+    let header = ["person", "to", "state", "due"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(detail.deliveries.iter().map(|delivery| {
         let destination = match delivery.only_if_unanswered {
             false => delivery.destination.to_string(),
             true => format!("{}, if nobody reacts", delivery.destination),
         };
-        let is_planned = delivery.state == "planned";
-        let time = if is_planned { format_time(delivery.due_at) } else { String::new() };
+        let due = Cell::whole(format_time(delivery.due_at));
         let state = match &delivery.reason {
             Some(why) => format!("{}: {why}", delivery.state),
             None => delivery.state.clone(),
         };
-        [delivery.person.as_str().into(), destination.into(), state.into(), time.into()]
+        [delivery.person.as_str().into(), destination.into(), state.into(), due]
     }));
     print_rows(&rows);
 }

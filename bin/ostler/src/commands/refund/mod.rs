@@ -5,7 +5,6 @@ mod settle;
 
 use clap::Subcommand;
 use ostler_api::refund::Refund;
-use ostler_runtime::operations::OrderRefund;
 use serde_json::{Value, json};
 
 /// The most refunds that are listed.
@@ -44,20 +43,12 @@ pub(crate) async fn run(command: &RefundCommand) -> anyhow::Result<()> {
 }
 
 /// Formats the amount with its currency.
-fn amount(refund: &Refund) -> String {
+pub(crate) fn amount(refund: &Refund) -> String {
     format!("{} {}", refund.amount, refund.currency)
 }
 
-/// Returns a refund of an order as JSON.
-pub(crate) fn refund_json(refund: &OrderRefund) -> Value {
-    let mut value = json!(refund.refund);
-    value["order"] = json!(refund.order_number);
-    value["order_id"] = json!(refund.order);
-    value
-}
-
 /// Returns a refund of the HTTP API as JSON, with the stable word of its status.
-fn wire_refund_json(refund: &Refund) -> Value {
+pub(crate) fn wire_refund_json(refund: &Refund) -> Value {
     let mut value = json!(refund);
     value["status"] = value["state"].take();
     if let Some(fields) = value.as_object_mut() {

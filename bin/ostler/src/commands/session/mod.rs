@@ -4,6 +4,7 @@ mod assign;
 pub(crate) mod find;
 mod ls;
 mod note;
+mod resume;
 mod say;
 mod search;
 mod show;
@@ -49,11 +50,16 @@ The agents do not answer until you hand the conversation back with
 Examples:
   ostler session say rosa \"Hello Rosa, this is Ada. I am looking into it.\"")]
     Say(say::SayArgs),
-    /// Hand a conversation back to its agent, which reads what you wrote
-    #[command(after_help = "\
+    /// Hand a conversation back to its agent, which reads what you wrote and answers what the
+    /// customer wrote since
+    #[command(
+        visible_alias = "hand-back",
+        after_help = "\
 Examples:
-  ostler session resume rosa --org bella")]
-    Resume(SessionArgs),
+  ostler session resume rosa --org bella
+  ostler session resume rosa --org bella --resolution \"The refund is paid.\""
+    )]
+    Resume(resume::ResumeArgs),
     /// Dismiss an escalation as a false alarm; the agent answers
     #[command(after_help = "\
 Examples:
@@ -114,9 +120,7 @@ pub(crate) async fn run(command: &SessionCommand) -> anyhow::Result<()> {
         SessionCommand::Show(args) => show::run(args).await,
         SessionCommand::TakeOver(args) => take_over::run(args).await,
         SessionCommand::Say(args) => say::run(args).await,
-        SessionCommand::Resume(args) => {
-            change(args, "resume", "handed back; the agent reads what you wrote").await
-        }
+        SessionCommand::Resume(args) => resume::run(args).await,
         SessionCommand::Dismiss(args) => {
             change(args, "dismiss", "dismissed; the agent answers").await
         }

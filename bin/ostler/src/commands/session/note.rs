@@ -1,13 +1,12 @@
 //! `ostler session note`.
 
 use clap::Args;
-use ostler_api::names::ActorNames;
 use ostler_api::session_work::{NoteRequest, NoteResponse, SessionWork};
-use ostler_domain::id::UserId;
 use serde_json::json;
 
 use super::view::format_time;
 use super::{SessionArgs, open_session};
+use crate::api_client::person_name;
 use crate::commands::args::parse_text;
 use crate::commands::operator::print_result;
 use crate::screen::{Cell, HEADER, print_rows};
@@ -38,17 +37,13 @@ pub(super) async fn run(args: &NoteArgs) -> anyhow::Result<()> {
         anstream::println!("no notes; add one with `ostler session note {id} \"…\"`");
         return Ok(());
     }
-    let names: ActorNames = org.get(&["names"]).await?;
-    let author = |user: UserId| {
-        let person = names.people.iter().find(|person| person.id == user);
-        person.map_or_else(|| "the terminal".to_owned(), |person| person.name.clone())
-    };
+    let names = org.names().await?;
     let header = ["time", "by", "note"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
     rows.extend(notes.iter().map(|note| {
         [
             Cell::whole(format_time(note.created_at)),
-            author(note.author).into(),
+            person_name(&names, note.author).into(),
             note.text.as_str().into(),
         ]
     }));

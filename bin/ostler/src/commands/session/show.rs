@@ -3,13 +3,13 @@
 use anstyle::Style;
 use ostler_api::approval::Approval;
 use ostler_api::org::OrgSummary;
-use ostler_api::session::SessionDetail;
+use ostler_api::session::{SessionDetail, SessionState};
 use ostler_api::transcript::{Transcript, TranscriptLine};
 use ostler_domain::session::key::Peer;
 use ostler_domain::tool::Audience;
 use serde_json::{Value, json};
 
-use super::view::{CallDetail, describe_state, format_time, print_lines};
+use super::view::{CallDetail, beyond_the_cap, describe_state, format_time, print_lines};
 use super::{SessionArgs, open_session};
 use crate::commands::rule_view::describe_rule;
 use crate::screen::{DIM, HEADER, NextCommand, print_next, print_paragraph};
@@ -104,6 +104,9 @@ fn next_commands(
             ));
         }
         None => {}
+    }
+    if session.spent >= session.credit_cap && session.status != SessionState::Closed {
+        next.extend(beyond_the_cap(&id.to_string(), &org.slug));
     }
     for pending in pending.iter().take(APPROVAL_LIMIT) {
         let command = format!("ostler approval approve {} --org {}", pending.id, org.slug);

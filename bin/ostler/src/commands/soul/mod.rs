@@ -7,13 +7,15 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
+use ostler_api::soul::{PromptPreview, PromptRequest, RollbackRequest, SoulVersions};
 use ostler_domain::soul::{Soul, SoulField, SoulOrigin, SoulVersion};
 use ostler_world::Kind;
 use serde_json::{Value, json};
 
 use super::args::OrgArgs;
-use super::operator::{open_org, print_result};
+use super::operator::print_result;
 use super::resource::{Ask, Assignment, Change, ChangeArgs, ResourceEditor};
+use crate::api_client::{OrgApi, open_org};
 use crate::screen::{BAD, DIM, GOOD, HEADER};
 
 #[derive(Debug, Subcommand)]
@@ -174,14 +176,18 @@ pub(crate) async fn run(command: &SoulCommand) -> anyhow::Result<()> {
 
 /// Returns the versions of a soul, from 1; there is at least one.
 async fn versions(args: &SoulArgs) -> anyhow::Result<Vec<SoulVersion>> {
-    let (operator, org) = open_org(&args.target).await?;
-    let versions = operator.org(&org).soul_versions(&args.agent).await?;
+    let versions = versions_of(&open_org(&args.target).await?, &args.agent).await?;
     ensure!(
         !versions.is_empty(),
         "`{}` has no soul yet; write one with `ostler soul edit`",
         args.agent
     );
     Ok(versions)
+}
+
+async fn versions_of(org: &OrgApi, agent: &str) -> anyhow::Result<Vec<SoulVersion>> {
+    let found: SoulVersions = org.get(&["agents", agent, "soul", "versions"]).await?;
+    Ok(found.items)
 }
 
 fn version(versions: &[SoulVersion], wanted: Option<u32>) -> anyhow::Result<&SoulVersion> {
@@ -266,8 +272,10 @@ fn lines(value: &Value) -> Vec<String> {
 
 async fn roll_back(args: &SoulRollbackArgs) -> anyhow::Result<()> {
     let target = &args.soul.target;
-    let (operator, org) = open_org(target).await?;
-    let restored = operator.org(&org).roll_back_soul(&args.soul.agent, args.version).await?;
+    let org = open_org(target).await?;
+    let request = RollbackRequest { version: args.version };
+    let path = ["agents", args.soul.agent.as_str(), "soul", "rollback"];
+    let restored: SoulVersion = org.post(&path, &request).await?;
     let text = format!("version {} restored as version {}", args.version, restored.version);
     print_result(&target.output, &serde_json::to_value(&restored)?, &text)
 }
@@ -286,9 +294,9 @@ async fn export(args: &SoulExportArgs) -> anyhow::Result<()> {
 async fn import(args: &SoulImportArgs) -> anyhow::Result<()> {
     let soul = document::read(&args.file)?;
     let target = &args.soul.target;
-    let (operator, org) = open_org(target).await?;
-    let editor = ResourceEditor::open(&operator).await?;
-    let address = editor.find(&org.slug, Kind::Agent, &args.soul.agent)?;
+    let org = open_org(target).await?;
+    let editor = ResourceEditor::open(&org.api).await?;
+    let address = editor.find(&org.org.slug, Kind::Agent, &args.soul.agent)?;
     let how = Change { args: &args.change, output: &target.output, ask: Ask::First };
     let soul = Assignment::new("soul", serde_json::to_value(soul)?);
     editor.set(&address, &[soul], &how).await
@@ -296,12 +304,12 @@ async fn import(args: &SoulImportArgs) -> anyhow::Result<()> {
 
 async fn edit(args: &SoulEditArgs) -> anyhow::Result<()> {
     let target = &args.soul.target;
-    let (operator, org) = open_org(target).await?;
-    let versions = operator.org(&org).soul_versions(&args.soul.agent).await?;
+    let org = open_org(target).await?;
+    let versions = versions_of(&org, &args.soul.agent).await?;
     let soul = versions.last().map(|last| last.soul.clone()).unwrap_or_default();
     let soul = document::edit(&soul)?;
-    let editor = ResourceEditor::open(&operator).await?;
-    let address = editor.find(&org.slug, Kind::Agent, &args.soul.agent)?;
+    let editor = ResourceEditor::open(&org.api).await?;
+    let address = editor.find(&org.org.slug, Kind::Agent, &args.soul.agent)?;
     let how = Change { args: &args.change, output: &target.output, ask: Ask::First };
     let soul = Assignment::new("soul", serde_json::to_value(soul)?);
     editor.set(&address, &[soul], &how).await
@@ -309,7 +317,11 @@ async fn edit(args: &SoulEditArgs) -> anyhow::Result<()> {
 
 async fn preview(args: &SoulPreviewArgs) -> anyhow::Result<()> {
     let soul = args.with.as_deref().map(document::read).transpose()?;
-    let (operator, org) = open_org(&args.soul.target).await?;
-    let prompt = operator.org(&org).preview_prompt(&args.soul.agent, soul.as_ref()).await?;
-    print_result(&args.soul.target.output, &json!({"prompt": prompt}), prompt.trim_end())
+    let org = open_org(&args.soul.target).await?;
+    let path = ["agents", args.soul.agent.as_str(), "prompt"];
+    let preview: PromptPreview = match soul {
+        Some(soul) => org.post(&path, &PromptRequest { soul }).await?,
+        None => org.get(&path).await?,
+    };
+    print_result(&args.soul.target.output, &json!(preview), preview.prompt.trim_end())
 }

@@ -1,15 +1,14 @@
 //! `ostler tools ls`: the tools that agents can have.
 
-use std::collections::BTreeSet;
-
 use clap::Args;
-use ostler_domain::org::Org;
+use ostler_api::page::Page;
+use ostler_api::tool::{CatalogueTool, ToolCatalogue};
 use ostler_domain::tool::{Integration, ToolGroup, ToolSpec};
-use ostler_engine::tool::UnavailableTool;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::api_client::ApiClient;
 use crate::commands::args::{InstallationArgs, OutputArgs};
-use crate::commands::operator::Operator;
 use crate::config::keys;
 use crate::screen::{Cell, HEADER, NextCommand, WARNING, print_next, print_rows};
 
@@ -24,45 +23,36 @@ pub(crate) struct ToolsLsArgs {
     output: OutputArgs,
 }
 
+/// A tool, and the services that the org has not connected; `None` without an org.
 #[derive(Serialize)]
 struct Row {
     #[serde(flatten)]
     spec: ToolSpec,
-    /// The services that the org has not connected; `None` without an org.
     not_connected: Option<Vec<Integration>>,
 }
 
-/// All tools of an org's agents.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Entry {
-    Tool(Box<Row>),
-    Unavailable(UnavailableTool),
-}
-
 pub(super) async fn run(args: &ToolsLsArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
+    let api = ApiClient::open(&args.installation).await?;
     let org = match &args.org {
-        Some(name) => Some(crate::commands::find_org(&operator.store, name).await?),
-        None => None,
-    };
-    let connected = match &org {
-        Some(org) => Some(operator.store.org(org.id).connected_services().await?),
+        Some(name) => Some(api.find_org(name).await?),
         None => None,
     };
     let (tools, unavailable) = match &org {
         Some(org) => {
-            let set = operator.org(org).tool_set().await?;
-            (set.tools, set.unavailable)
+            let found: ToolCatalogue = org.get(&["tool-catalogue"]).await?;
+            (found.tools, found.unavailable)
         }
-        None => (operator.tools.built_in.clone(), Vec::new()),
+        None => (api.get::<Page<CatalogueTool>>(&["tools"], &[]).await?.items, Vec::new()),
     };
-    let mut rows: Vec<Row> = tools.specs().map(|spec| row(spec, connected.as_ref())).collect();
-    rows.sort_by(|a, b| a.spec.name.cmp(&b.spec.name));
+    let rows = tools.into_iter().map(|tool| Row {
+        spec: tool.spec,
+        not_connected: org.is_some().then_some(tool.not_connected),
+    });
+    let rows: Vec<Row> = rows.collect();
     if args.output.json {
-        let tools = rows.into_iter().map(|row| Entry::Tool(Box::new(row)));
-        let all: Vec<Entry> =
-            tools.chain(unavailable.into_iter().map(Entry::Unavailable)).collect();
+        let mut all: Vec<Value> =
+            rows.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
+        all.extend(unavailable.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?);
         return crate::commands::print_json(&all);
     }
     let header = ["tool", "risk", "reach", "for", "price", "needs"];
@@ -74,7 +64,7 @@ pub(super) async fn run(args: &ToolsLsArgs) -> anyhow::Result<()> {
             row.spec.reach.name().into(),
             row.spec.audience.name().into(),
             row.spec.price_text().into(),
-            needs(row, org.as_ref()),
+            needs(row, org.as_ref().map(|org| org.org.slug.as_str())),
         ]
     }));
     cells.extend(unavailable.iter().map(|tool| {
@@ -88,14 +78,7 @@ pub(super) async fn run(args: &ToolsLsArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn row(spec: &ToolSpec, connected: Option<&BTreeSet<Integration>>) -> Row {
-    let missing = connected.map(|connected| {
-        spec.integrations.iter().filter(|service| !connected.contains(service)).cloned().collect()
-    });
-    Row { spec: spec.clone(), not_connected: missing }
-}
-
-fn needs(row: &Row, org: Option<&Org>) -> Cell {
+fn needs(row: &Row, org: Option<&str>) -> Cell {
     let names: Vec<String> = row.spec.integrations.iter().map(ToString::to_string).collect();
     match (&row.not_connected, org) {
         _ if row.spec.group == ToolGroup::Custom => "own tool".into(),
@@ -103,7 +86,7 @@ fn needs(row: &Row, org: Option<&Org>) -> Cell {
         (Some(missing), Some(org)) if !missing.is_empty() => {
             let commands = missing
                 .iter()
-                .map(|service| format!("ostler integration connect {service} --org {}", org.slug));
+                .map(|service| format!("ostler integration connect {service} --org {org}"));
             let commands: Vec<String> = commands.collect();
             let what = format!("not connected: {}", commands.join("; "));
             Cell::styled(what, WARNING)

@@ -1,11 +1,11 @@
 //! `ostler tools rm`.
 
 use clap::Args;
-use ostler_domain::tool::org_tools::OrgToolKind;
 use serde_json::json;
 
+use crate::api_client::{Nothing, open_org};
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{open_org, print_result};
+use crate::commands::operator::print_result;
 
 #[derive(Debug, Args)]
 pub(crate) struct RmArgs {
@@ -17,9 +17,9 @@ pub(crate) struct RmArgs {
 }
 
 pub(super) async fn run(args: &RmArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    operator.org(&org).remove_tool(OrgToolKind::Http, &args.name).await?;
-    let json = json!({"org": org.id, "name": args.name, "change": "removed"});
+    let org = open_org(&args.target).await?;
+    let _: Nothing = org.delete(&["tools", &args.name]).await?;
+    let json = json!({"org": org.org.id, "name": args.name, "change": "removed"});
     let text = format!("HTTP tool {} removed; agents lose it from their next turn on", args.name);
     print_result(&args.target.output, &json, &text)
 }

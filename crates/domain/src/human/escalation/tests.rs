@@ -178,6 +178,7 @@ fn g46_resuming_gives_the_conversation_back() {
         EscalationEffect::ActivateSession,
         EscalationEffect::ReturnToPrimary,
         EscalationEffect::InjectResolution,
+        EscalationEffect::AgentAnswers,
     ];
     assert_eq!(effects, expected);
     assert_eq!(escalation.status, EscalationStatus::Resolved);
@@ -257,6 +258,7 @@ fn g31_the_agent_resumes_by_itself_only_with_auto_resume() {
         EscalationEffect::ActivateSession,
         EscalationEffect::ReturnToPrimary,
         EscalationEffect::InjectResolution,
+        EscalationEffect::AgentAnswers,
     ];
     assert_eq!(effects, expected);
 }

@@ -28,6 +28,14 @@ impl Expense {
             other => Self::Test(Box::new(other)),
         }
     }
+
+    /// Returns what was spent on, whether or not in a test.
+    pub fn tested(&self) -> &Self {
+        match self {
+            Self::Test(tested) => tested,
+            other => other,
+        }
+    }
 }
 
 /// An expense and its amount.

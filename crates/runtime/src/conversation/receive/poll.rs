@@ -59,7 +59,13 @@ impl InboundReceiver {
                 }
                 Err((why, retry_after)) => {
                     if outage.record_failure() {
-                        tracing::warn!(binding_id = %binding, why, "Telegram updates not fetched, will retry");
+                        let channel = bot.as_ref().map(|bot| bot.bound.binding.name());
+                        tracing::warn!(
+                            channel,
+                            binding_id = %binding,
+                            why,
+                            "Telegram updates not fetched, will retry"
+                        );
                     }
                     self.record_failure(binding, &why).await;
                     failing = true;

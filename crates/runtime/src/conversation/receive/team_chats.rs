@@ -22,6 +22,7 @@ use ostler_store::StoreError;
 use super::reply::reply;
 use super::{BindingContext, InboundOutcome, InboundReceiver, answer_press, files};
 use crate::channel_binding::peer_address;
+use crate::colleagues;
 use crate::ids::derived;
 use crate::records::outgoing::ACKNOWLEDGE;
 
@@ -313,6 +314,9 @@ async fn colleague(
     }
     let key = format!("colleague {} {sender}", context.bound.binding.channel);
     let user = derived(UserId::from_u128, context.org.as_u128(), &key);
+    if let Some(name) = &name {
+        colleagues::store_name(context.store, user, name).await?;
+    }
     Ok(Colleague { user, name })
 }
 

@@ -112,7 +112,14 @@ impl InboundReceiver {
                     }
                     Ok(_) => {}
                     Err(error) if unusable.entry(id).or_default().record_failure() => {
-                        tracing::warn!(binding_id = %id, %error, "Telegram bot cannot be used");
+                        let (org, channel) = (&org.slug, bound.binding.name());
+                        tracing::warn!(
+                            %org,
+                            channel,
+                            binding_id = %id,
+                            %error,
+                            "Telegram bot cannot be used"
+                        );
                     }
                     Err(_) => {}
                 }

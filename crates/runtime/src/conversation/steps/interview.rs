@@ -1,10 +1,11 @@
 //! Reads the answer to the open question of a guided session from the customer's message.
 //! A model extracts the answer; `domain::session::guided` decides what follows.
 
+use ostler_domain::event::{InterviewCompleted, OrgEvent};
 use ostler_domain::session::guided::{Extraction, InterviewQuestion, InterviewStep};
 use ostler_engine::history::Item;
 use ostler_store::StoreError;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::conversation::input::Input;
 use crate::conversation::run::Run;
@@ -54,9 +55,10 @@ pub(crate) async fn run(
 
 /// Adds the event that all questions are answered.
 pub(crate) fn record_completion(run: &mut Run) {
-    let fields = run.session.interview.as_ref().map(|one| one.state.fields());
-    let completed = json!({"session": run.session.id, "fields": fields});
-    run.pending.add_event("interview_completed", completed);
+    let fields = run.session.interview.as_ref().map(|one| one.state.fields().clone());
+    let session = run.session.id;
+    let completed = InterviewCompleted { session, fields: fields.unwrap_or_default() };
+    run.pending.add_event(&OrgEvent::InterviewCompleted(completed));
 }
 
 fn system_prompt(InterviewQuestion { ask, field, .. }: &InterviewQuestion) -> String {

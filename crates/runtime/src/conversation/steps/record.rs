@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ostler_domain::audit::AuditActor;
-use ostler_domain::id::{AgentId, InboxId, RunId, SessionId};
+use ostler_domain::event::{OrgEvent, RunFinished};
+use ostler_domain::id::{AgentId, InboxId, SessionId};
 use ostler_domain::money::Credits;
 use ostler_domain::session::status::SessionStatus;
 use ostler_domain::time::Timestamp;
@@ -14,7 +15,6 @@ use ostler_store::{
     CommitOutcome, LeaseAction, NewAuditEntry, NewRun, RecordChange, SessionDue, StoreError,
     TurnCommit,
 };
-use serde::Serialize;
 use tracing::{Instrument as _, Span, field};
 
 use crate::change_audit::{audit_changes, refund_notices};
@@ -28,6 +28,7 @@ use crate::conversation::trace::Trace;
 use crate::deltas::{Delta, DeltaContent};
 use crate::hierarchy::plan::ExchangeError;
 use crate::hierarchy::{ExchangeEffect, ExchangePlan, Planner};
+use crate::inbox::wake_informed;
 use crate::org_view::OrgView;
 use crate::records::message::{MessageAuthor, ThreadMessage};
 use crate::records::run::{RunOutcome, RunRecord};
@@ -43,16 +44,6 @@ const DIGEST_MESSAGES: usize = 6;
 const DIGEST_CHARS: usize = 200;
 /// How often the commit is tried when others change the same records.
 const MAX_COMMIT_ATTEMPTS: usize = 5;
-
-/// The event that a run has finished.
-#[derive(Serialize)]
-struct RunFinished {
-    agents: Vec<AgentId>,
-    credits: Credits,
-    outcome: &'static str,
-    run: RunId,
-    session: SessionId,
-}
 
 /// Commits a run: all of it, or nothing. If a person changed the session meanwhile, the
 /// commit is made again on top of their changes.
@@ -71,17 +62,20 @@ pub(crate) async fn run(
     let stored_due = same.and_then(|stored| stored.due_at);
     run.pending.side_effects.session_due =
         session_due(&context.view, &run.session, stored_due, context.now);
+    if same.is_none() {
+        run.pending.add_opening(&run.session);
+    }
     let epoch = stored.map_or(context.lease.epoch(), |one| one.epoch);
     let credits: Credits =
         run.finished_turns.iter().chain(&run.side_turns).map(FinishedTurn::credits).sum();
     let finished = RunFinished {
         agents: run.finished_turns.iter().map(|one| one.agent).collect(),
         credits,
-        outcome: outcome.as_str(),
+        outcome: outcome.as_str().into(),
         run: context.run_id,
         session: run.session.id,
     };
-    run.pending.add_event("run", finished);
+    run.pending.add_event(&OrgEvent::Run(finished));
     apply_identity_check(&mut run, context.run_id);
     run.pending.side_effects.refusals = run
         .finished_turns
@@ -154,6 +148,8 @@ pub(crate) async fn run(
                 if sends {
                     context.services.outbox_bell.ring();
                 }
+                let informed = &commit.side_effects.shared_records;
+                wake_informed(&context.services.bell, store, informed).await;
                 match committed {
                     CommitOutcome::Complete => {
                         thread::remember(context, thread_id, run.earlier, pending.thread_messages);

@@ -1,11 +1,11 @@
 //! What follows a request over the API whose caller keeps the conversation: its session ends
 //! with the answer, unless it has to go on.
 
+use ostler_domain::event::{OrgEvent, SessionClosed};
 use ostler_domain::id::MessageId;
 use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::session::status::SessionStatus;
 use ostler_store::NewMessage;
-use serde_json::json;
 
 use crate::conversation::input::Input;
 use crate::conversation::run::Run;
@@ -25,8 +25,8 @@ pub(crate) fn run(context: &RunContext<'_>, run: &mut Run, input: &Input<'_>) {
     if session.status == SessionStatus::Active && !waits {
         let reason = CloseReason::Completed;
         if session.close(reason) {
-            let closed = json!({"session": session.id, "reason": reason});
-            run.pending.add_event("session_closed", closed);
+            let closed = SessionClosed { session: session.id, reason };
+            run.pending.add_event(&OrgEvent::SessionClosed(closed));
         }
         return;
     }

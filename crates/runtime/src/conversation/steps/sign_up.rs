@@ -2,6 +2,7 @@
 //! person's confirmation decides, not the agent: no model has a tool for this.
 
 use ostler_domain::channel::Channel;
+use ostler_domain::event::{OrgEvent, OrgSignedUp};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
 use ostler_domain::org::OrgPlace;
 use ostler_domain::org::account_link::ChannelAccount;
@@ -9,7 +10,6 @@ use ostler_domain::org::sign_up::{SignUpDecision, decide, interview};
 use ostler_domain::session::guided::InterviewState;
 use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
 use ostler_store::StoreError;
-use serde_json::json;
 
 use crate::conversation::run::Run;
 use crate::conversation::run_context::RunContext;
@@ -94,12 +94,16 @@ fn announce(context: &RunContext<'_>, run: &mut Run, agent: &AgentView, done: &S
         text.push_str(&format!("\nIn Telegram: {url}"));
     }
     run.send_text(context, &text, Purpose::Talk);
-    let data = json!({
-        "organization": org.id, "slug": org.slug, "name": org.name, "session": run.session.id,
+    let event = OrgEvent::SignedUp(OrgSignedUp {
+        organization: org.id,
+        slug: org.slug.clone(),
+        name: org.name.clone(),
+        session: run.session.id,
     });
+    let data = event.to_json();
     let entry = audit_entry(agent.agent.id, "sign_up", org.id.to_string(), &data);
     run.pending.add_audit(entry);
-    run.pending.add_event("signed_up", data.clone());
+    run.pending.add_event(&event);
     let (kind, owner) = (NoticeKind::SignedUp, NoticeRecipient::Owner);
     run.pending.add_notice(kind, owner, org.id.to_string(), data);
 }

@@ -276,10 +276,21 @@ fn finished_turn(
             spent: account.usage_by_agent.clone(),
             cost: account.model_cost(),
             charges: account.charges(),
-            models: context.view.settings.models_of(&agent.agent).to_vec(),
+            models: models_of(context, agent),
             restarts: account.restarts.clone(),
             end,
         },
+    }
+}
+
+/// Returns the models of an agent, or else the default, in order of preference.
+fn models_of(context: &RunContext<'_>, agent: &AgentView) -> Vec<String> {
+    match context.view.settings.models_of(&agent.agent) {
+        [] => {
+            let default = context.services.deps.models.default_model();
+            default.into_iter().map(str::to_owned).collect()
+        }
+        named => named.to_vec(),
     }
 }
 

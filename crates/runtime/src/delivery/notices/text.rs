@@ -69,7 +69,7 @@ pub fn describe(notice: &NewNotice, data: &Value, names: &AgentNames) -> String 
                 because("reason")
             )
         }
-        NoticeKind::ApprovedCallMade | NoticeKind::NoBinding => {
+        NoticeKind::ApprovedCallMade | NoticeKind::NoBinding | NoticeKind::WebhookSwitchedOff => {
             format!("{what}{}", because("why"))
         }
         NoticeKind::ApprovedCallFailed => {
@@ -165,10 +165,17 @@ fn headline(notice: &NewNotice, data: &Value) -> String {
         NoticeKind::DelegationAnswered => "a client answered a delegation".into(),
         NoticeKind::Instruction => "the PM gave an agent an instruction".into(),
         NoticeKind::SignedUp => "an organization signed up".into(),
+        NoticeKind::WorkflowFailed if data["schedule"].is_string() => {
+            let schedule = text(data, "schedule").unwrap_or_default();
+            format!("the schedule {schedule} could not start its workflow")
+        }
         NoticeKind::WorkflowFailed => {
             format!("the workflow {} failed", text(data, "name").unwrap_or("of the org"))
         }
         NoticeKind::SessionAssigned => "a conversation was assigned to you".into(),
+        NoticeKind::WebhookSwitchedOff => {
+            format!("the webhook to {} is switched off", text(data, "host").unwrap_or("a receiver"))
+        }
         NoticeKind::WorkflowWaiting => {
             format!(
                 "the workflow {} waits for a person",
@@ -187,11 +194,15 @@ fn next_command(notice: &NewNotice, data: &Value, org: &str) -> Option<String> {
         NoticeKind::DeadLetter | NoticeKind::DeadLetterAbandoned => "dead-letter ls".to_owned(),
         NoticeKind::UnknownOutcome if data["message"].is_string() => "dead-letter ls".to_owned(),
         NoticeKind::UnknownOutcome => "unknown-outcome ls".to_owned(),
+        NoticeKind::WorkflowFailed if data["schedule"].is_string() => {
+            format!("workflow schedule show {}", text(data, "schedule")?)
+        }
         NoticeKind::WorkflowWaiting | NoticeKind::WorkflowFailed => {
             format!("workflow show {}", text(data, "workflow")?)
         }
         NoticeKind::RefundRequested => format!("refund paid {}", text(data, "refund")?),
         NoticeKind::SessionAssigned => format!("session show {}", notice.subject),
+        NoticeKind::WebhookSwitchedOff => format!("webhook show {}", notice.subject),
         NoticeKind::CreditsExhausted | NoticeKind::LowCredits(_) => "credit show".to_owned(),
         NoticeKind::NoBinding => "channel ls".to_owned(),
         NoticeKind::IssueRaised => format!("issue show {}", text(data, "issue")?),

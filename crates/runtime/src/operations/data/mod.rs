@@ -182,6 +182,19 @@ impl OrgOperations<'_> {
         found.ok_or(OperationError::NoRecord { kind, key })
     }
 
+    /// Returns the file of the item with an own key, id or name. Fails if it has none.
+    pub async fn data_file(&self, kind: DataKind, key: &str) -> Result<ImportFile> {
+        let item = self.data_item(kind, key).await?;
+        let id: Option<BlobId> = item.data["blob"].as_str().and_then(|text| text.parse().ok());
+        let Some(id) = id else {
+            let key = key.to_owned();
+            return Err(OperationError::NoRecord { kind: "file".to_owned(), key });
+        };
+        let blob = self.authorize(OrgPermission::View).await?.blob(id).await?;
+        let name = blob.attachment.name.unwrap_or_default();
+        Ok(ImportFile { media_type: blob.attachment.media_type, name, bytes: blob.bytes })
+    }
+
     /// Removes the record with an own key, id or name. Contacts are deleted with
     /// [`delete_contact`](Self::delete_contact).
     pub async fn remove_data(&self, kind: DataKind, key: &str) -> Result<StoredItem> {

@@ -289,7 +289,7 @@ impl SoulReflector {
             actor: by,
             action: "propose_soul".to_owned(),
             subject: target.agent.id.to_string(),
-            data: describe_proposal(&stored, &target.soul).to_string(),
+            data: encode(&describe_proposal(&stored, &target.soul)),
         };
         let notice = notice(&stored, &target.soul);
         store.org(view.org.id).audited(audit).create_proposal(stored.clone(), notice).await?;

@@ -4,13 +4,16 @@ use axum::Json;
 use axum::extract::{Path, Request};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ostler_api::problem::ProblemCode;
 use ostler_api::thread::UploadedImage;
 use ostler_domain::id::BlobId;
 use ostler_domain::org::permission::OrgPermission::{Operate, View};
 use ostler_runtime::operations::ThreadAccess;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::super::{OrgRequest, PathId};
-use crate::body::parse_id;
+use crate::body::{QueryParams, parse_id};
 use crate::error::{ApiError, Result};
 use crate::route::{Route, get, post};
 
@@ -38,15 +41,29 @@ pub(super) fn routes() -> Vec<Route> {
 /// Largest image, in bytes.
 const MAX_IMAGE: usize = 5 << 20;
 
+/// Longest name of an image, in characters.
+const MAX_NAME: usize = 200;
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct UploadQuery {
+    /// The name of the file, which people and the model see.
+    name: Option<String>,
+}
+
 /// Stores the image that is the body of the request.
 pub(crate) async fn upload(
     request: OrgRequest,
     PathId(id): PathId,
+    QueryParams(query): QueryParams<UploadQuery>,
     upload: Request,
 ) -> Result<(StatusCode, Json<UploadedImage>)> {
+    if query.name.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME) {
+        let detail = format!("the name of an image has at most {MAX_NAME} characters");
+        return Err(ApiError::new(ProblemCode::Invalid, detail));
+    }
     let (_, _, live) = request.open_thread(ThreadAccess::Work, &id).await?;
     let body = request.server.bodies.read(upload.into_body(), MAX_IMAGE).await?;
-    let image = live.harness.add_image(None, body.bytes.to_vec()).await?;
+    let image = live.harness.add_image(query.name.as_deref(), body.bytes.to_vec()).await?;
     let id = image.blob.ok_or_else(|| ApiError::not_found("image"))?;
     let uploaded = UploadedImage { id, media_type: image.media_type, size: image.size };
     Ok((StatusCode::CREATED, Json(uploaded)))

@@ -19,13 +19,14 @@ use ostler_domain::id::ThreadId;
 use ostler_harness::{Harness, HarnessThread};
 use ostler_runtime::operations::ThreadAccess;
 
+use super::tagged::{IfMatch, Versioned};
 use super::{OrgRequest, PathId};
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
 use crate::route::{Route, delete, get, patch, post};
 use crate::threads::{LiveThread, ThreadOwner};
 use ostler_domain::org::permission::OrgPermission::{Operate, View};
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub(crate) fn routes() -> Vec<Route> {
     let mut routes = vec![
@@ -146,21 +147,37 @@ pub(crate) async fn create(
     request.keep(&owner, thread, harness).await
 }
 
-pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<ThreadSnapshot>> {
+pub(crate) async fn show(
+    request: OrgRequest,
+    PathId(id): PathId,
+) -> Result<Versioned<ThreadSnapshot>> {
     let (owner, thread) = request.find_thread(ThreadAccess::Read, &id).await?;
-    Ok(Json(snapshot::read(&request.server, &owner, thread).await?))
+    let value = snapshot::read(&request.server, &owner, thread).await?;
+    Ok(Versioned { basis: title(&value.thread), value })
+}
+
+/// Returns what a rename is based on: the rest of a thread changes while a turn runs.
+fn title(thread: &Value) -> Value {
+    json!({"id": thread["id"], "title": thread["title"]})
 }
 
 pub(crate) async fn rename(
     request: OrgRequest,
     PathId(id): PathId,
-    JsonBody(RenameThreadRequest { title }): JsonBody<RenameThreadRequest>,
-) -> Result<Json<HarnessThread>> {
-    check_title(Some(&title))?;
+    based_on: IfMatch,
+    JsonBody(body): JsonBody<RenameThreadRequest>,
+) -> Result<Versioned<HarnessThread>> {
+    check_title(Some(&body.title))?;
     let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
-    live.harness.rename_thread(&title).await?;
-    let thread = request.server.deps.store.org(request.org).thread(id).await?;
-    thread.map(|thread| Json(thread.into())).ok_or_else(|| ApiError::not_found("thread"))
+    let _turn = based_on.turn(&request.server).await;
+    let stored = async || -> Result<HarnessThread> {
+        let thread = request.server.deps.store.org(request.org).thread(id).await?;
+        thread.map(Into::into).ok_or_else(|| ApiError::not_found("thread"))
+    };
+    based_on.check(&title(&json!(stored().await?)))?;
+    live.harness.rename_thread(&body.title).await?;
+    let value = stored().await?;
+    Ok(Versioned { basis: title(&json!(value)), value })
 }
 
 pub(crate) async fn delete_thread(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {

@@ -10,8 +10,10 @@ use ostler_api::thread::{
 use ostler_harness::memory::OmStatus;
 use ostler_harness::{Harness, ModelScope, TaskItem};
 use ostler_runtime::operations::ThreadAccess;
+use serde::Serialize;
 use serde_json::Value;
 
+use super::super::tagged::{IfMatch, Versioned};
 use super::super::{OrgRequest, PathId};
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
@@ -100,18 +102,29 @@ pub(crate) async fn set_model(
     Ok(StatusCode::NO_CONTENT)
 }
 
-pub(crate) async fn state(request: OrgRequest, PathId(id): PathId) -> Result<Json<ThreadState>> {
+pub(crate) async fn state(
+    request: OrgRequest,
+    PathId(id): PathId,
+) -> Result<Versioned<ThreadState>> {
     let (_, _, live) = request.open_thread(ThreadAccess::Read, &id).await?;
-    Ok(Json(live.harness.state_json()))
+    Ok(versioned(live.harness.state_json()))
+}
+
+/// Returns a value whose version is the whole of it.
+fn versioned<T: Serialize>(value: T) -> Versioned<T> {
+    Versioned { basis: json!(value), value }
 }
 
 /// Changes fields of the state, which all threads of the caller share.
 pub(crate) async fn change_state(
     request: OrgRequest,
     PathId(id): PathId,
+    based_on: IfMatch,
     JsonBody(changes): JsonBody<ThreadState>,
-) -> Result<Json<ThreadState>> {
+) -> Result<Versioned<ThreadState>> {
     let (owner, _, live) = request.open_thread(ThreadAccess::Work, &id).await?;
+    let _turn = based_on.turn(&request.server).await;
+    based_on.check(&json!(live.harness.state_json()))?;
     let mut after = live.harness.state_json();
     after.extend(changes.clone());
     if serde_json::to_string(&after).is_ok_and(|text| text.len() > MAX_STATE) {
@@ -125,7 +138,7 @@ pub(crate) async fn change_state(
             other.harness.set_state(shared(&changes)).await?;
         }
     }
-    Ok(Json(live.harness.state_json()))
+    Ok(versioned(live.harness.state_json()))
 }
 
 /// Returns the changes that concern all threads: tasks and model belong to one.
@@ -141,18 +154,21 @@ fn shared(changes: &Value) -> Value {
 pub(crate) async fn permissions(
     request: OrgRequest,
     PathId(id): PathId,
-) -> Result<Json<ThreadPermissions>> {
+) -> Result<Versioned<ThreadPermissions>> {
     let (_, _, live) = request.open_thread(ThreadAccess::Read, &id).await?;
-    Ok(Json(permissions_of(&live.harness)))
+    Ok(versioned(permissions_of(&live.harness)))
 }
 
 /// Replaces the stored rules, which hold for all threads of the caller, and adds grants.
 pub(crate) async fn change_permissions(
     request: OrgRequest,
     PathId(id): PathId,
+    based_on: IfMatch,
     JsonBody(change): JsonBody<PermissionChange>,
-) -> Result<Json<ThreadPermissions>> {
+) -> Result<Versioned<ThreadPermissions>> {
     let (owner, _, live) = request.open_thread(ThreadAccess::Work, &id).await?;
+    let _turn = based_on.turn(&request.server).await;
+    based_on.check(&json!(permissions_of(&live.harness)))?;
     if let Some(rules) = change.rules {
         live.harness.set_permission_rules(rules.clone()).await?;
         for other in request.server.threads.live_of(&owner).await {
@@ -162,7 +178,7 @@ pub(crate) async fn change_permissions(
     let ThreadGrants { tools, categories } = change.grants.unwrap_or_default();
     tools.into_iter().for_each(|tool| live.harness.grant_session_tool(tool));
     categories.into_iter().for_each(|category| live.harness.grant_session_category(category));
-    Ok(Json(permissions_of(&live.harness)))
+    Ok(versioned(permissions_of(&live.harness)))
 }
 
 fn permissions_of(harness: &Harness) -> ThreadPermissions {

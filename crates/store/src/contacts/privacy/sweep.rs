@@ -23,7 +23,7 @@ const MIN_NUMBER: usize = 9;
 
 /// Tables that are left as they are: what the org has configured or published, and the keys
 /// by which other people are found.
-const LEFT_ALONE: [&str; 17] = [
+const LEFT_ALONE: [&str; 18] = [
     "agent_versions",
     "agents",
     "api_keys",
@@ -41,6 +41,7 @@ const LEFT_ALONE: [&str; 17] = [
     "org_tools",
     "soul_versions",
     "tool_policies",
+    "webhooks",
 ];
 /// Columns of keys; rows with a marker there are deleted.
 const KEYS: [(&str, &str); 2] = [("notice_cooldowns", "subject"), ("rate_counters", "name")];

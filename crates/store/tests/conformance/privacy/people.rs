@@ -269,6 +269,7 @@ async fn workflow(store: &Store, org: OrgId, input: String) {
         definition: "{}".into(),
         input: input.clone(),
         state: "{}".into(),
+        parent: None,
     };
     store.org(org).start_workflow(new).await.unwrap();
     let (event, name) = (EventId::from_u128(next()), "paid".parse().unwrap());

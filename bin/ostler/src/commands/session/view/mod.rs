@@ -15,7 +15,7 @@ use ostler_store::SessionFilter;
 use ostler_api::transcript::{Transcript, TranscriptLine};
 
 use crate::app::App;
-use crate::screen::count;
+use crate::screen::{NextCommand, count};
 
 pub(crate) use crate::api_client::AgentNames;
 pub(crate) use print::{CallDetail, print_lines};
@@ -51,6 +51,20 @@ pub(crate) async fn newest_session(
     let runs = operations.session(session.id).await?.runs;
     let transcript = transcript::load(&operations, session.id).await?;
     Ok(Some(ConversationView { transcript, runs }))
+}
+
+/// Returns the ways out for a session that has spent what it may cost.
+pub(crate) fn beyond_the_cap(session: &str, org: &str) -> [NextCommand; 2] {
+    [
+        NextCommand::new(
+            format!("ostler budget set session=N --org {org}"),
+            "raise what new sessions may cost, in credits",
+        ),
+        NextCommand::new(
+            format!("ostler session close {session}"),
+            "end this one; the next message begins a new session",
+        ),
+    ]
 }
 
 /// Describes the state of a session in a line.

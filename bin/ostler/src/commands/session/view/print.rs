@@ -1,7 +1,7 @@
 //! Lines of a conversation on a screen.
 
 use anstyle::Style;
-use ostler_api::transcript::{CallLine, HandoffNote, SessionChange, TranscriptLine};
+use ostler_api::transcript::{CallLine, HandoffNote, TranscriptLine};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::format_time;
@@ -82,11 +82,15 @@ impl ScreenLine {
             TranscriptLine::Escalation(escalation) => {
                 let urgency = escalation.urgency.map_or("", |urgency| urgency.name());
                 let reason = &escalation.reason;
-                let text = format!("⚑ escalated to a human: {reason} (urgency {urgency})");
+                let urgency = match urgency {
+                    "" => String::new(),
+                    name => format!(" (urgency {name})"),
+                };
+                let text = format!("⚑ escalated to a human: {reason}{urgency}");
                 (String::new(), String::new(), vec![(text, WARNING, 0)])
             }
             TranscriptLine::Change(change) => {
-                let texts = vec![(format!("— {}", describe_change(change)), DIM, 0)];
+                let texts = vec![(format!("— {}", change.describe()), DIM, 0)];
                 (format_time(change.at), change.who.clone(), texts)
             }
         };
@@ -121,24 +125,4 @@ fn call_texts(call: &CallLine, detail: CallDetail) -> Vec<(String, Style, usize)
         }
     }
     texts
-}
-
-/// Describes what a person did in a few words.
-fn describe_change(change: &SessionChange) -> String {
-    let tool = change.tool.as_deref().unwrap_or("a call");
-    match change.action.as_str() {
-        "take_over" => "took the conversation over; the agents stop answering".to_owned(),
-        "resume" => "handed the conversation back to the agents".to_owned(),
-        "dismiss_escalation" => "dismissed the escalation as a false alarm".to_owned(),
-        "close_session" => "closed the session".to_owned(),
-        "assign_team" => "assigned a team of agents".to_owned(),
-        "approve" => format!("approved {tool}"),
-        "approve_with_changes" => format!("approved {tool} with other arguments"),
-        "refused" => match &change.tool {
-            Some(tool) => format!("tried to decide about {tool} and was not allowed to"),
-            None => "tried to change the session and was not allowed to".to_owned(),
-        },
-        "reject" => format!("rejected {tool}: {}", change.reason.as_deref().unwrap_or_default()),
-        other => other.replace('_', " "),
-    }
 }

@@ -4,12 +4,12 @@ mod no_answer;
 mod turn_notices;
 mod turn_text;
 
+use ostler_domain::event::{CustomerWaits, OrgEvent};
 use ostler_domain::hierarchy::chat::testing_greeting;
 use ostler_domain::human::escalation::{EscalationEffect, EscalationEvent, EscalationRequest};
 use ostler_domain::human::triggers::{ReplyFacts, Trigger, check_reply, is_uncertain};
 use ostler_domain::session::key::ConversationEntry;
 use ostler_engine::turn::TurnEnd;
-use serde_json::json;
 
 pub(crate) use no_answer::{apologize, credits_exhausted, no_model, rate_limited};
 
@@ -78,7 +78,7 @@ pub(crate) fn forward_to_human(context: &RunContext<'_>, run: &mut Run) -> RunOu
         None => Vec::new(),
     };
     let session = run.session.id;
-    run.pending.add_event("customer_waits", json!({"session": session}));
+    run.pending.add_event(&OrgEvent::CustomerWaits(CustomerWaits { session }));
     if effects.contains(&EscalationEffect::ForwardToHuman) {
         reply::forward_to_team(context, run);
         return RunOutcome::WithHuman;

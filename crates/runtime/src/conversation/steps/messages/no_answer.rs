@@ -71,6 +71,15 @@ pub(crate) fn no_model(context: &RunContext<'_>, run: &mut Run, agent: &AgentVie
         [] => "no model is configured for this agent".to_owned(),
         models => format!("there is no model {} here", models.join(", ")),
     };
+    let (org, slug) = (&context.view.org.slug, &agent.agent.slug);
+    tracing::warn!(
+        %org,
+        agent = %slug,
+        session = %run.session.id,
+        why,
+        "message not answered, the agent has no model in this process; \
+         changes of ostler.toml need a restart"
+    );
     fail(context, run, agent, why)
 }
 

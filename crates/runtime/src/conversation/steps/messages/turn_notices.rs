@@ -1,5 +1,6 @@
 //! What the owner of an agent is told about a turn, and asked to approve.
 
+use ostler_domain::event::{ApprovalWanted, OrgEvent, ToolDisabled};
 use ostler_domain::gate::approval::{Approval, ApprovalStatus};
 use ostler_domain::gate::{DenyReason, GateDecision};
 use ostler_domain::id::ApprovalId;
@@ -28,14 +29,14 @@ pub(super) fn notify_disabled_tools(run: &mut Run, agent: &AgentView, finished: 
         .cloned()
         .collect();
     for tool in new {
-        let session = run.session.id;
-        let data = json!({"tool": tool, "session": session, "agent": agent.agent.id});
-        run.pending.add_event("tool_disabled", data.clone());
+        let (session, agent) = (run.session.id, agent.agent.id);
+        let event = OrgEvent::ToolDisabled(ToolDisabled { tool: tool.clone(), session, agent });
+        run.pending.add_event(&event);
         run.pending.add_notice(
             NoticeKind::ToolDisabled,
             NoticeRecipient::Owner,
             tool.as_str(),
-            data,
+            event.to_json(),
         );
     }
 }
@@ -89,15 +90,21 @@ pub(super) fn request_approvals(
             expires_at: context.now + context.view.settings.approvals.expire_after,
             status: ApprovalStatus::Pending,
         };
-        let data = json!({"approval": id, "session": run.session.id, "agent": agent.agent.id,
-            "tool": call.name, "arguments": call.arguments, "risk": risk.name(),
-            "expires_at": approval.expires_at});
-        run.pending.add_event("approval_wanted", data.clone());
+        let event = OrgEvent::ApprovalWanted(ApprovalWanted {
+            approval: id,
+            session: run.session.id,
+            agent: agent.agent.id,
+            tool: approval.tool.clone(),
+            risk: *risk,
+            expires_at: approval.expires_at,
+            arguments: call.arguments.clone().into(),
+        });
+        run.pending.add_event(&event);
         run.pending.add_notice(
             NoticeKind::ApprovalWanted,
             NoticeRecipient::Owner,
             id.to_string(),
-            data,
+            event.to_json(),
         );
         run.pending.add_approval(StoredApproval { approval, payload: call.arguments.to_string() });
         run.session.pending_approvals += 1;
