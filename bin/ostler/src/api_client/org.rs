@@ -147,10 +147,10 @@ mod tests {
 
     #[test]
     fn only_the_terminal_is_called_so() {
-        let ada = NamedPerson { id: UserId::from_u128(1), name: "Ada".into() };
+        let ada = NamedPerson { id: UserId::from_u128(8), name: "Ada".into() };
         let names = ActorNames { agents: Vec::new(), people: vec![ada] };
-        let stranger = UserId::from_u128(2);
-        assert_eq!(person_name(&names, UserId::from_u128(1)), "Ada");
+        let stranger = UserId::from_u128(9);
+        assert_eq!(person_name(&names, UserId::from_u128(8)), "Ada");
         assert_eq!(person_name(&names, Actor::Terminal.user_id()), "the terminal");
         assert_eq!(person_name(&names, stranger), format!("a person ({})", stranger.short()));
     }
