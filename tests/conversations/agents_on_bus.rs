@@ -236,7 +236,7 @@ async fn o26_a_viewer_changes_no_queue_agents() {
         assert!(actor.work_items(None).await.unwrap().is_empty());
         assert!(actor.waiting_plans().await.unwrap().is_empty());
         let work_refused = [
-            actor.answer_work_item(&agents, message, "yes").await.err(),
+            actor.answer_work_item(&agents, message, None, "yes").await.err(),
             actor.answer_plan(&agents, message, PlanAnswer::Approve).await.err(),
             actor.delegate(&agents, work()).await.err(),
         ];

@@ -219,6 +219,9 @@ pub struct WorkItem {
 #[serde(deny_unknown_fields)]
 pub struct WorkAnswerRequest {
     pub text: String,
+    /// Who answers; needed if the message is on the lists of several agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 /// How the answer of a human agent was sent.

@@ -9,6 +9,6 @@ export function touches({ reach, is_final, lists, amounts, addresses }: BlastRad
     ...(is_final ? ['cannot be undone'] : []),
     ...lists.map((one) => `${one.entries} ${plain(one.name)}`),
     ...amounts.map((one) => `${plain(one.name)} ${one.amount}`),
-    ...addresses,
+    ...new Set(addresses),
   ]
 }

@@ -16,6 +16,12 @@ test('u01 what runs next is listed by its time, and what waits for people is not
 test('u01 what failed is listed, the newest first', () => {
   const letters = [{ id: 'inb_1', reason: 'no model answered', at: 5 }]
   const unknown = [{ id: 'call_1', tool: 'send_email', at: 9 }]
-  const failed = failures(letters, unknown, [workflow({ id: 'x', status: 'failed', reason: 'it broke' }), workflow({ id: 'y' })])
+  const failed = failures(letters, unknown, [workflow({ id: 'x', status: 'failed', reason: 'it broke' }), workflow({ id: 'y' })], 10)
   assert.deepEqual(failed.map((one) => one.key), ['call_1', 'x', 'inb_1'])
+})
+
+test('u01 a workflow that failed more than a day ago is no problem any more', () => {
+  const day = 24 * 60 * 60_000
+  const failed = [workflow({ id: 'old', status: 'failed', updated_at: 0 }), workflow({ id: 'new', status: 'failed', updated_at: 1 })]
+  assert.deepEqual(failures([], [], failed, day).map((one) => one.key), ['new'])
 })

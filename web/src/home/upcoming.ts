@@ -25,6 +25,9 @@ export function upcoming(workflows: Workflow[], approvals: Approval[]): Upcoming
   return [...continuing, ...expiring].sort((one, other) => one.at - other.at)
 }
 
+/** How long a failed workflow is a problem. */
+const RECENT_MS = 24 * 60 * 60_000
+
 /** What failed, each with the page where something can be done about it. */
 export interface Failed {
   key: string
@@ -38,8 +41,10 @@ export function failures(
   letters: { id: string; reason: string; at: number }[],
   unknown: { id: string; tool: string; at: number }[],
   workflows: Workflow[],
+  now: number,
 ): Failed[] {
-  const failed = workflows.filter((one) => one.status === 'failed')
+  // One that failed long ago is history: nobody has to do anything about it.
+  const failed = workflows.filter((one) => one.status === 'failed' && now - one.updated_at < RECENT_MS)
   return [
     ...letters.map((one) => ({ key: one.id, title: 'A message failed', text: one.reason, at: one.at, href: '#/problems' })),
     ...unknown.map((one) => ({ key: one.id, title: `The outcome of ${plain(one.tool)} is unknown`, text: 'somebody has to look', at: one.at, href: '#/problems' })),

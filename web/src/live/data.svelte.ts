@@ -40,14 +40,17 @@ export const useClientInbox = () =>
 export const useOrgs = () =>
   createQuery(() => ({ queryKey: ['layers', 'orgs'], queryFn: ({ signal }) => account.client.get<Page<Api.OrgSummary>>('orgs', signal) }))
 
-const otherOrgQuery = <T>(topic: Topic, id: () => string, rest: string) =>
+/** Something of another organization, read while it is on the screen. Events of this one do not make it out of date. */
+const otherOrgQuery = <T>(id: () => string, isShown: () => boolean, rest: string) =>
   createQuery(() => ({
-    queryKey: [topic, id(), rest],
+    queryKey: ['other-org', id(), rest],
     queryFn: ({ signal }) => account.client.get<T>(`orgs/${id()}/${rest}`, signal),
+    enabled: isShown(),
+    refetchInterval: 60_000,
   }))
 
-export const useOrgCredits = (id: () => string) => otherOrgQuery<CreditAccount>('credits', id, 'credits')
-export const useOrgDeadLetters = (id: () => string) => otherOrgQuery<Page<DeadLetter>>('problems', id, 'dead-letters')
+export const useOrgCredits = (id: () => string, isShown: () => boolean) => otherOrgQuery<CreditAccount>(id, isShown, 'credits')
+export const useOrgDeadLetters = (id: () => string, isShown: () => boolean) => otherOrgQuery<Page<DeadLetter>>(id, isShown, 'dead-letters')
 
 export const useClients = () => orgQuery<Page<Api.OrgSummary>>('layers', () => 'clients')
 
@@ -218,4 +221,5 @@ export const useVersioned = <T>(path: () => string) =>
 export const useDocuments = () => orgQuery<Page<Document>>('knowledge', () => 'knowledge')
 
 /** The audit log while a workflow ran. */
-export const useWorkflowAudit = (filter: () => string) => orgQuery<Page<Api.AuditEntry>>('workflows', () => `audit?limit=200${filter()}`)
+/** What people did with a workflow and its steps. */
+export const useWorkflowAudit = (id: () => string) => orgQuery<Page<Api.AuditEntry>>('workflows', () => `audit?limit=200&object=${id()}`)

@@ -69,7 +69,11 @@ export class Account {
 
   /** The organization of a key, and the clients that the key of an agency works in. */
   async #clientsOf({ org, role }: Extract<Me, { kind: 'key' }>): Promise<OrgAccess[]> {
-    const { items } = await this.client.get<Page<OrgSummary>>('orgs')
+    const { items } = await this.client.get<Page<OrgSummary>>('orgs').catch((error: unknown): Page<OrgSummary> => {
+      // A key whose scopes do not include the list works in its own organization.
+      if (error instanceof Problem && error.status === 403) return { items: [] }
+      throw error
+    })
     return items.map(({ id, slug, name }) => ({ org: id, slug, name, role, relation: id === org ? 'own' : 'child' }))
   }
 

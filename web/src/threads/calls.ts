@@ -56,15 +56,22 @@ export function findCall(calls: Call[], id: string): Call | null {
   return null
 }
 
+/** Returns what stays of a line that was written over, such as that of a progress bar. */
+function lastWritten(line: string): string {
+  let end = line.length
+  while (line[end - 1] === '\r') end -= 1
+  return line.slice(line.lastIndexOf('\r', end - 1) + 1, end)
+}
+
 /** Returns the output of a program without what only a terminal understands: colours, titles, control characters. */
 export const plainOutput = (text: string) =>
   text
     .replace(/(?:\x1b\[|\x9b)[ -?]*[@-~]?/g, '')
     .replace(/(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x9c\x1b\n]*(?:\x07|\x9c|\x1b\\?)?/g, '')
     .replace(/\x1b[ -/]*[0-~]?/g, '')
-    .replace(/\r\n/g, '\n')
-    // A line that was written over, such as that of a progress bar.
-    .replace(/[^\n]*\r(?=.)/g, '')
+    .split('\n')
+    .map(lastWritten)
+    .join('\n')
     .replace(/\t/g, '    ')
     .replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, '')
     .replace(/[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g, '')

@@ -29,3 +29,9 @@ test('u10 the timeline has what tasks and people did, by time, and nothing of ot
     ['It ended after 8 s: done', null],
   ])
 })
+
+test('u10 each moment has a key of its own, whatever the steps are called', () => {
+  const tasks = ['start', 'end'].map((task) => ({ task, state: 'done', finished_at: 5_000, reason: null }))
+  const keys = historyOf({ ...detail, tasks } as unknown as WorkflowDetail, [entry(4_000, 'answer_task', 'wfl_1/end')]).map((one) => one.key)
+  assert.equal(new Set(keys).size, 5)
+})

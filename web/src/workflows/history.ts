@@ -29,12 +29,12 @@ export function historyOf({ workflow, tasks }: WorkflowDetail, audit: AuditEntry
   const done = tasks.flatMap((task): Moment[] => {
     if (task.finished_at == null) return []
     const bad = task.state === 'failed'
-    return [{ key: task.task, at: task.finished_at, text: `${task.task}: ${plain(task.state)}`, detail: task.reason ?? null, tone: bad ? 'bad' : 'good' }]
+    return [{ key: `task:${task.task}`, at: task.finished_at, text: `${task.task}: ${plain(task.state)}`, detail: task.reason ?? null, tone: bad ? 'bad' : 'good' }]
   })
   const people = audit.filter((one) => belongsTo(one, workflow.id)).map((one): Moment => {
     const task = one.subject.slice(workflow.id.length + 1)
     const verb = PEOPLE[one.action] ?? plain(one.action)
-    return { key: one.id, at: one.at, text: `${one.actor} ${verb}${task ? ` ${task}` : ''}`, detail: givenText(one.data), tone: undefined }
+    return { key: `audit:${one.id}`, at: one.at, text: `${one.actor} ${verb}${task ? ` ${task}` : ''}`, detail: givenText(one.data), tone: undefined }
   })
   const start: Moment[] = people.some((one) => one.text.endsWith(PEOPLE.start_workflow as string))
     ? []

@@ -47,6 +47,7 @@ impl OrgOperations<'_> {
         &self,
         agents: &AgentRuntime,
         message: EnvelopeId,
+        agent: Option<&AgentName>,
         text: &str,
     ) -> Result<(WorkItem, ReplyDelivery)> {
         let store = self.authorize(OrgPermission::Operate).await?;
@@ -54,7 +55,7 @@ impl OrgOperations<'_> {
         if text.is_empty() {
             return Err(OperationError::Empty("an answer"));
         }
-        let item = self.work_items(None).await?.into_iter();
+        let item = self.work_items(agent).await?.into_iter();
         let item = item.into_iter().find(|item| item.message.message.id == message);
         let item = item.ok_or(QueueAgentRefused::NotOnWorkList(message))?;
         if let Some(request) = PlanApprovalRequest::of(&item.message) {

@@ -4,7 +4,7 @@ use axum::Json;
 use ostler_api::audit::{AuditEntry, AuditedChange};
 use ostler_api::page::{Page, PageQuery};
 use ostler_api::problem::ProblemCode;
-use ostler_domain::id::AuditId;
+use ostler_domain::id::{AuditId, WorkflowId};
 use ostler_domain::org::permission::OrgPermission::View;
 use ostler_domain::time::Timestamp;
 use ostler_runtime::operations::{AuditedField, NamedAuditEntry};
@@ -27,7 +27,8 @@ pub(crate) struct AuditQuery {
     actor: Option<String>,
     /// For example `add_member`.
     action: Option<String>,
-    /// The changed object: an agent, a contact or a person by name, others by id.
+    /// The changed object: an agent, a contact or a person by name, others by id. A workflow
+    /// includes its steps.
     object: Option<String>,
     /// At or after this time.
     since: Option<i64>,
@@ -63,6 +64,7 @@ async fn list(
     }
     if let Some(name) = object {
         let subject = request.hide_foreign_org(operations.find_audit_object(&name).await)?;
+        filter.with_parts = subject.parse::<WorkflowId>().is_ok();
         filter.subject = Some(subject);
     }
     let found = request.hide_foreign_org(operations.audit(&filter, before, limit).await)?;

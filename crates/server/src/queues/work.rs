@@ -88,7 +88,8 @@ async fn answer(
     };
     let id: EnvelopeId = find_id(&message, "message on a work list", known).await?;
     let agents = request.connected_agents()?;
-    let answered = operations.answer_work_item(&agents, id, &body.text).await;
+    let agent = body.agent.as_deref().map(parse_name).transpose()?;
+    let answered = operations.answer_work_item(&agents, id, agent.as_ref(), &body.text).await;
     let (item, delivery) = request.hide_foreign_org(answered)?;
     Ok(Json(AnsweredWork { item: wire::work_item(item), delivery: wire::delivery(delivery) }))
 }

@@ -17,6 +17,8 @@ pub struct AuditFilter {
     pub action: Option<String>,
     /// The id of the affected object, as text.
     pub subject: Option<String>,
+    /// Whether entries about parts of the object (`ID/step`) are wanted too.
+    pub with_parts: bool,
     /// At or after this time.
     pub since: Option<Timestamp>,
     /// Before this time.
@@ -33,7 +35,7 @@ macro_rules! search {
                 " WHERE org = ?1 AND id < ?2 AND ",
                 $sqlite,
                 " AND (?4 = '' OR actor = ?4) AND (?5 = '' OR action = ?5)
-                 AND (?6 = '' OR subject = ?6) AND at >= ?7 AND at < ?8
+                 AND at >= ?7 AND at < ?8
                  ORDER BY id DESC LIMIT ?3"
             ),
             postgres: concat!(
@@ -41,17 +43,26 @@ macro_rules! search {
                  WHERE org = $1 AND id < $2 AND ",
                 $postgres,
                 " AND ($4 = '' OR actor = $4) AND ($5 = '' OR action = $5)
-                 AND ($6 = '' OR subject = $6) AND at >= $7 AND at < $8
+                 AND at >= $7 AND at < $8
                  ORDER BY id DESC LIMIT $3"
             ),
         }
     };
 }
 
-const ALL: Sql = search!("", "1 = 1", "1 = 1");
+/// With an empty subject, which every search without one has.
+const ALL: Sql = search!("", "?6 = ''", "$6 = ''");
 const BY_SUBJECT: Sql = search!("INDEXED BY audit_by_subject", "subject = ?6", "subject = $6");
-const BY_ACTOR: Sql = search!("INDEXED BY audit_by_actor", "actor = ?4", "actor = $4");
-const BY_ACTION: Sql = search!("INDEXED BY audit_by_action", "action = ?5", "action = $5");
+/// The parts of an object are between `ID/` and `ID0`, because `0` follows the slash.
+const WITH_PARTS: Sql = search!(
+    "INDEXED BY audit_by_subject",
+    "(subject = ?6 OR (subject > ?6 || '/' AND subject < ?6 || '0'))",
+    "(subject = $6 OR starts_with(subject, $6 || '/'))"
+);
+const BY_ACTOR: Sql =
+    search!("INDEXED BY audit_by_actor", "actor = ?4 AND ?6 = ''", "actor = $4 AND $6 = ''");
+const BY_ACTION: Sql =
+    search!("INDEXED BY audit_by_action", "action = ?5 AND ?6 = ''", "action = $5 AND $6 = ''");
 
 impl OrgStore<'_> {
     /// Returns the entries before `before` that a filter selects, newest first.
@@ -61,8 +72,9 @@ impl OrgStore<'_> {
         before: Option<AuditId>,
         limit: u32,
     ) -> Result<Vec<AuditEntry>> {
-        let AuditFilter { actor, action, subject, since, until } = filter;
+        let AuditFilter { actor, action, subject, with_parts, since, until } = filter;
         let sql = match (subject, actor, action) {
+            (Some(_), _, _) if *with_parts => &WITH_PARTS,
             (Some(_), _, _) => &BY_SUBJECT,
             (None, Some(_), _) => &BY_ACTOR,
             (None, None, Some(_)) => &BY_ACTION,

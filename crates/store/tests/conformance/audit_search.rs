@@ -55,3 +55,27 @@ async fn o15_entries_are_found_by_actor_action_object_and_time(store: &Store) {
     assert_eq!(search(&all, Some(first[2].entry.id), 3).await, [("add".into(), "a".into())]);
     assert!(store.org(there).search_audit(&all, None, 10).await.unwrap().is_empty());
 }
+
+on_every_backend!(u10_entries_about_the_parts_of_an_object_are_found_with_it);
+async fn u10_entries_about_the_parts_of_an_object_are_found_with_it(store: &Store) {
+    let org = with_org(store, 1).await;
+    for subject in ["wfl_1", "wfl_1/pay", "wfl_12", "wfl_12/pay", "wfl_1-x", "wfl_1/ship"] {
+        let entry = NewAuditEntry {
+            id: AuditId::from_u128(next()),
+            actor: AuditActor::Terminal,
+            action: "change".into(),
+            subject: subject.into(),
+            data: "{}".into(),
+        };
+        store.org(org).append_audit(entry).await.unwrap();
+    }
+    for (with_parts, expected) in
+        [(false, vec!["wfl_1"]), (true, vec!["wfl_1/ship", "wfl_1/pay", "wfl_1"])]
+    {
+        let filter =
+            AuditFilter { subject: Some("wfl_1".into()), with_parts, ..AuditFilter::default() };
+        let found = store.org(org).search_audit(&filter, None, 10).await.unwrap();
+        let found: Vec<String> = found.into_iter().map(|one| one.entry.subject).collect();
+        assert_eq!(found, expected);
+    }
+}

@@ -20,6 +20,9 @@ pub(crate) struct WorklistAnswerArgs {
     /// Answer
     #[arg(value_name = "TEXT")]
     text: String,
+    /// Who answers, if the message is on the lists of several agents
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
     #[command(flatten)]
     bus: BusArgs,
 }
@@ -27,7 +30,7 @@ pub(crate) struct WorklistAnswerArgs {
 pub(super) async fn run(args: &WorklistAnswerArgs) -> anyhow::Result<()> {
     let answered = with_queues(&args.bus, async |queues| {
         let id = find(queues, &args.message).await?.to_string();
-        let request = WorkAnswerRequest { text: args.text.clone() };
+        let request = WorkAnswerRequest { text: args.text.clone(), agent: args.agent.clone() };
         let answered: AnsweredWork =
             queues.org.post(&["work-items", &id, "answer"], &request).await?;
         Ok(answered)
