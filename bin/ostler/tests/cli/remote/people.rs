@@ -9,14 +9,14 @@ use super::{Server, serve_copy};
 use crate::demo::DemoInstallation;
 
 /// A server with a copy of the demo, and a key of Bella's for somebody with a role.
-struct Desk {
+struct KeyHolder {
     demo: DemoInstallation,
     server: Server,
     key: String,
     _folder: tempfile::TempDir,
 }
 
-impl Desk {
+impl KeyHolder {
     fn with_role(role: &str) -> Self {
         let demo = DemoInstallation::new();
         let key = demo.json(&["key", "create", "desk", "--org", "bella", "--role", role]);
@@ -49,13 +49,13 @@ impl Desk {
 /// and changes nothing.
 #[test]
 fn k02_a_viewers_key_reads_and_changes_nothing() {
-    let desk = Desk::with_role("viewer");
-    let rosa = desk.json(&["contact", "show", "rosa", "--org", "bella"]);
+    let holder = KeyHolder::with_role("viewer");
+    let rosa = holder.json(&["contact", "show", "rosa", "--org", "bella"]);
     assert_eq!((&rosa["stored"], &rosa["kind"]), (&json!(null), &json!("contact")), "{rosa}");
     assert!(rosa["interactions"][0]["session"].is_string(), "{rosa}");
-    let agents = desk.json(&["agent", "ls", "--org", "bella"]);
+    let agents = holder.json(&["agent", "ls", "--org", "bella"]);
     assert!(agents.as_array().is_some_and(|all| !all.is_empty()), "{agents}");
-    let channels = desk.json(&["channel", "ls", "--org", "bella"]);
+    let channels = holder.json(&["channel", "ls", "--org", "bella"]);
     assert_eq!(channels[0]["channel"], "webchat", "{channels}");
     let refused: [&[&str]; 9] = [
         &["contact", "export", "rosa", "--org", "bella"],
@@ -69,12 +69,12 @@ fn k02_a_viewers_key_reads_and_changes_nothing() {
         &["agent", "send", "gia", "hello", "--no-reply", "--org", "bella"],
     ];
     for args in refused {
-        let said = desk.error(args);
+        let said = holder.error(args);
         assert!(said.contains("may not"), "{args:?}: {said}");
     }
-    let said = desk.error(&["link", "ls"]);
+    let said = holder.error(&["link", "ls"]);
     assert!(said.contains("only those who look after the platform"), "{said}");
-    let said = desk.error(&["agent", "show", "luca", "--org", "harbour"]);
+    let said = holder.error(&["agent", "show", "luca", "--org", "harbour"]);
     assert!(said.contains("no org `harbour`"), "{said}");
 }
 
@@ -82,15 +82,15 @@ fn k02_a_viewers_key_reads_and_changes_nothing() {
 /// written to a private file, and is gone after it was deleted there.
 #[test]
 fn k03_a_persons_data_is_exported_with_files_from_a_server() {
-    let desk = Desk::with_role("owner");
-    let folder = desk.server.config.path();
+    let holder = KeyHolder::with_role("owner");
+    let folder = holder.server.config.path();
     let out = folder.join("rosa.json");
     let export = ["contact", "export", "rosa", "--org", "bella"];
-    let written = desk.run(&[&export[..], &["--out", "rosa.json", "--files", "files"]].concat());
+    let written = holder.run(&[&export[..], &["--out", "rosa.json", "--files", "files"]].concat());
     assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
     let exported: Value =
         serde_json::from_slice(&fs::read(&out).expect("a file")).expect("one document");
-    let local: Value = serde_json::from_str(&desk.demo.run(&export)).expect("JSON");
+    let local: Value = serde_json::from_str(&holder.demo.run(&export)).expect("JSON");
     assert_eq!((&exported["org"], &exported["contact"]), (&local["org"], &local["contact"]));
     let kinds = |export: &Value| -> Vec<String> {
         let entries = export["entries"].as_array().expect("a list").iter();
@@ -103,9 +103,9 @@ fn k03_a_persons_data_is_exported_with_files_from_a_server() {
             "{kind}"
         );
     }
-    let deleted = desk.json(&["contact", "delete", "rosa", "--org", "bella", "--yes"]);
+    let deleted = holder.json(&["contact", "delete", "rosa", "--org", "bella", "--yes"]);
     assert_eq!(deleted["contact"], 1, "{deleted}");
-    let gone = desk.error(&export);
+    let gone = holder.error(&export);
     assert!(gone.contains("no contact or visitor `rosa`"), "{gone}");
-    assert!(desk.demo.run(&export).contains("rosa"), "the local one is another installation");
+    assert!(holder.demo.run(&export).contains("rosa"), "the local one is another installation");
 }
