@@ -44,17 +44,6 @@ pub(crate) struct AgentClient {
     answer_task: Mutex<Option<AnswerTask>>,
 }
 
-/// Runs a command with a client, which is closed at its end.
-pub(crate) async fn with_client<T>(
-    args: &BusArgs,
-    command: impl AsyncFnOnce(&AgentClient) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    let client = AgentClient::open(args).await?;
-    let result = command(&client).await;
-    client.close().await?;
-    result
-}
-
 /// An agent that cannot be reached, with the reason.
 pub(crate) struct UnavailableAgent {
     pub(crate) name: AgentName,
@@ -176,22 +165,6 @@ impl AgentClient {
             }
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Fails if no process takes the messages of an agent. On a bus of this process, this
-    /// one does.
-    pub(crate) async fn check_is_served(&self, name: &AgentName) -> anyhow::Result<()> {
-        if self.in_process {
-            return Ok(());
-        }
-        let queue = self.runtime.queue_of(name).await?;
-        if self.runtime.bus().depth(&queue).await?.consumers > 0 {
-            return Ok(());
-        }
-        bail!(
-            "no process runs `{name}`; start `ostler serve` or `ostler worker`, or leave the \
-             message in its queue with --no-reply"
-        )
     }
 
     /// Waits until agents of this process have handled the messages to them. On a

@@ -41,6 +41,11 @@ impl QueueApi {
         }
     }
 
+    /// Opens the queue agents of an org of a local installation.
+    pub(crate) async fn open_for(args: &BusArgs, org: &OrgSummary) -> anyhow::Result<Self> {
+        Self::on_bus(AgentClient::open_for(args, org.id).await?).await
+    }
+
     async fn on_bus(client: AgentClient) -> anyhow::Result<Self> {
         let runtimes = AgentRuntimes::default();
         runtimes.insert(client.org(), client.runtime.clone());

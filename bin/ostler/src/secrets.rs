@@ -12,7 +12,6 @@ use ostler_engine::secret::{Secret, SecretError};
 
 use crate::config::keys::{ORG_SECRET_PREFIX, UNSPLASH_KEY};
 use crate::installation::Installation;
-use crate::screen::print_notes;
 
 /// Returns the secrets of orgs: the variables of an org, and the files in its folder
 /// below `secrets`.
@@ -75,11 +74,4 @@ pub(crate) fn missing_note(
         }
         Err(error) => bail!(error),
     }
-}
-
-/// Does the same, and prints the note.
-pub(crate) fn check_reference(of: &str, read: Result<Secret, SecretError>) -> anyhow::Result<()> {
-    let note = missing_note(of, read)?;
-    print_notes(note.as_slice());
-    Ok(())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ostler_engine::tool::ToolSet;
 use ostler_runtime::operations::BotHost;
 use ostler_runtime::running_turns::RunningTurns;
-use ostler_runtime::toolbox::Toolbox;
+use ostler_runtime::toolbox::{TestedMcpServer, Toolbox};
 use ostler_store::Store;
 use ostler_tools::media::{Unsplash, UnsplashOptions};
 use ostler_tools::org_tools::{OrgToolOptions, OrgToolRegistry};
@@ -41,14 +41,28 @@ pub(crate) fn build(
         org_tools = org_tools.with_refunds(refunds.clone());
     }
     let org_tools = Arc::new(org_tools);
-    Ok(Toolbox::new(Arc::new(tools)).with_org_tools(Arc::new(move |org, definitions| {
-        let org_tools = org_tools.clone();
-        Box::pin(async move { org_tools.tools(org, &definitions).await })
+    let tested = org_tools.clone();
+    let toolbox =
+        Toolbox::new(Arc::new(tools)).with_org_tools(Arc::new(move |org, definitions| {
+            let org_tools = org_tools.clone();
+            Box::pin(async move { org_tools.tools(org, &definitions).await })
+        }));
+    Ok(toolbox.with_mcp_tester(Arc::new(move |org, server| {
+        let registry = tested.clone();
+        Box::pin(async move {
+            let started = registry.start_server(org, &server).await;
+            let (tools, problems) = (started.tools(), started.problems());
+            started.shutdown().await;
+            TestedMcpServer {
+                tools: tools.iter().map(|tool| tool.definition().clone()).collect(),
+                problems: problems.iter().map(ToString::to_string).collect(),
+            }
+        })
     })))
 }
 
 /// Builds the registry of the tools that orgs define.
-pub(crate) fn org_tools(installation: &Installation) -> anyhow::Result<OrgToolRegistry> {
+fn org_tools(installation: &Installation) -> anyhow::Result<OrgToolRegistry> {
     let network = if installation.config.local_network {
         FetchPolicy::unrestricted()
     } else {

@@ -1,8 +1,9 @@
 //! What the business layers exchange: issues, delegations to an organization and insights; and
 //! what agents propose about agents: souls and autonomy levels.
 
+use ostler_domain::agent::autonomy::TrackRecord;
 use ostler_domain::hierarchy::Importance;
-use ostler_domain::id::RecordId;
+use ostler_domain::id::{AgentId, NoticeId, RecordId};
 use ostler_domain::soul::Soul;
 use ostler_domain::soul::proposal::{Proposal, ProposalAuthor};
 use ostler_domain::time::Timestamp;
@@ -51,6 +52,21 @@ pub struct CompleteRequest {
 #[serde(deny_unknown_fields)]
 pub struct RejectProposalRequest {
     pub reason: String,
+}
+
+/// The measured figures of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentFigures {
+    pub agent: AgentId,
+    pub figures: TrackRecord,
+}
+
+/// What a project manager told an agent; the agent follows it until it is withdrawn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Instruction {
+    pub id: NoticeId,
+    pub text: String,
+    pub created_at: Timestamp,
 }
 
 /// A proposal to change a soul.

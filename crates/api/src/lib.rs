@@ -16,11 +16,12 @@
 //! | [`org`], [`contact`], [`audit`] | organizations and members, contacts, the audit log |
 //! | [`key`] | API keys |
 //! | [`resource`] | the resources of an installation as a whole, plans and changes |
-//! | [`data`], [`tool`] | business data; the tools that agents can have |
+//! | [`data`], [`tool`], [`integration`] | business data; the tools that agents can have and the services that they use |
 //! | [`deep_link`] | links that open a conversation |
 //! | [`queue_agent`] | agents on queues, their teams, work, queues and dead letters |
 //! | [`run`], [`soul`] | runs with their harness, souls |
 //! | [`workflow`], [`workflow_schedule`], [`refund`] | workflows, schedules, refunds |
+//! | [`agent`], [`channel`] | agents and channels at a glance |
 //! | [`agent_test`], [`channel_test`] | trying an agent or a channel |
 //! | [`inbox`] | what waits for a person in an agency and its clients |
 //! | [`completion`] | chat completions in the form of the OpenAI API |
@@ -29,15 +30,18 @@
 //! | [`thread`], [`thread_event`] | threads of the interactive harness and their events |
 //! | [`event`] | the event stream |
 //! | [`webhook`] | webhooks to which events are sent |
-//! | [`account`] | log-in of people and their own accounts |
+//! | [`account`], [`account_link`] | log-in of people and their own accounts; their accounts on channels |
 //! | [`names`] | names of agents and people by id |
 //! | [`me`] | the identity of the caller |
 //! | [`service`] | the state of the server |
 
 pub mod account;
+pub mod account_link;
+pub mod agent;
 pub mod agent_test;
 pub mod approval;
 pub mod audit;
+pub mod channel;
 pub mod channel_test;
 pub mod completion;
 pub mod contact;
@@ -49,6 +53,7 @@ pub mod escalation;
 pub mod event;
 pub mod hierarchy;
 pub mod inbox;
+pub mod integration;
 pub mod key;
 pub mod knowledge;
 pub mod me;

@@ -71,6 +71,36 @@ pub struct StartQueueAgentRequest {
     pub capabilities: BTreeSet<AgentSkill>,
 }
 
+/// Body of `POST queue-agents/AGENT/messages`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentMessageRequest {
+    pub text: String,
+    /// The type of the message, which tells the agent what to do with it.
+    #[serde(rename = "type", default = "say")]
+    pub message_type: String,
+    /// An agent that has to approve it first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approver: Option<AgentName>,
+    /// How many milliseconds the reply is waited for, at most five minutes; without it, the
+    /// message is left in its queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+}
+
+fn say() -> String {
+    "say".to_owned()
+}
+
+/// A message that was sent to an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SentAgentMessage {
+    pub message: EnvelopeId,
+    pub reference: ReferenceCode,
+    /// The reply as it is on the bus; `null` if it was not waited for.
+    pub reply: Option<Value>,
+}
+
 /// An agent that was removed from the queues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RemovedQueueAgent {

@@ -1,14 +1,20 @@
 //! Runs: how messages were answered, and in which harness.
 
+use ostler_domain::gate::GateDecision;
 use ostler_domain::id::{AgentId, InboxId, RunId, SessionId};
 use ostler_domain::money::Credits;
+use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::run_diff::{TurnDiff, TurnPath};
 use ostler_domain::scope::policy::ToolPolicy;
+use ostler_domain::scope::removal::Removal;
+use ostler_domain::soul::Soul;
+use ostler_domain::tool::ToolSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::session::Run;
+use crate::transcript::RuleSetting;
 
 /// A run with its steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,10 +51,23 @@ pub struct TurnHarness {
     pub harness: Value,
 }
 
+/// A run as it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StoredRun {
+    /// The whole record; its fields may change with the version of the server.
+    pub record: Value,
+    /// The souls that its turns used, in their order; empty ones for versions that are gone.
+    pub souls: Vec<Soul>,
+}
+
 /// What an agent may call, with the decision on each tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolExplanation {
     pub agent: AgentId,
+    pub agent_name: String,
+    pub business_layer: BusinessLayer,
+    /// The business layer whose guardrails apply.
+    pub guarded_as_business_layer: BusinessLayer,
     /// Absent for a new conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
@@ -69,6 +88,18 @@ pub struct ExplainedTool {
     pub decision: String,
     /// The reason, in words.
     pub why: String,
+    /// What policy knows of the tool.
+    #[schemars(with = "Value")]
+    pub spec: ToolSpec,
+    /// The whole decision, with its reason.
+    #[schemars(with = "Value")]
+    pub verdict: GateDecision,
+    /// The first rule that removed the tool from the scope.
+    #[schemars(with = "Option<Value>")]
+    pub removal: Option<Removal>,
+    /// The setting that the decision comes from; only if settings were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setting: Option<RuleSetting>,
 }
 
 /// A tool that cannot be used at the moment.

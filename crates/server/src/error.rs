@@ -150,6 +150,7 @@ impl From<OperationError> for ApiError {
             OperationError::QueueAgent(
                 QueueAgentRefused::NotOnWorkList(_) | QueueAgentRefused::NoPlan(_),
             ) => ProblemCode::NotFound,
+            OperationError::QueueAgent(QueueAgentRefused::NoReply(_)) => ProblemCode::TimedOut,
             OperationError::QueueAgent(_) => ProblemCode::NotNow,
             OperationError::Queue(ref error) => queue_code(error),
             OperationError::AlreadyBound(_)

@@ -26,7 +26,7 @@ const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_KEY_LENGTH: usize = 128;
 /// How the paths of routes end whose responses are never stored: those with a secret, and those
 /// that change nothing.
-const NOT_STORED: [&str; 3] = ["/password-code", "/deep-links", "/resources/plan"];
+const NOT_STORED: [&str; 4] = ["/password-code", "/deep-links", "/link-codes", "/resources/plan"];
 
 /// What is stored of a request.
 #[derive(Debug, Serialize, Deserialize)]

@@ -104,7 +104,7 @@ struct Timeouts(Arc<HashMap<String, Duration>>);
 impl Timeouts {
     fn of(table: &[Group]) -> Self {
         let routes = table.iter().flat_map(|group| &group.routes);
-        let waiting = routes.filter(|route| route.protocol != Protocol::Ostler);
+        let waiting = routes.filter(|route| route.waits || route.protocol != Protocol::Ostler);
         Self(Arc::new(waiting.map(|route| (route.path.clone(), ANSWER_TIMEOUT)).collect()))
     }
 

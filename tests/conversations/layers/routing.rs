@@ -6,7 +6,6 @@ use ostler_domain::agent::{Agent, AgentStatus};
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::Binding;
 use ostler_domain::id::{AgentId, BindingId, OrgId, UserId};
-use ostler_domain::org::account_link::LinkCode;
 use ostler_domain::org::role::Role;
 use ostler_domain::secret::SecretRef;
 use ostler_domain::session::key::ConversationEntry;
@@ -87,10 +86,8 @@ impl Chats {
 
     /// Makes a linking code.
     pub(super) async fn code(&self, email: &str) -> String {
-        let code = format!("osl_{:032}", self.org.scenario.next_number());
-        let parsed: LinkCode = code.parse().unwrap();
-        self.at(PLATFORM).create_link_code(email, 30, &parsed).await.unwrap();
-        code
+        let (_, code, _) = self.at(PLATFORM).create_link_code(email, 30).await.unwrap();
+        code.expose().to_owned()
     }
 
     /// Sends a text to a bot and returns what the person hears.

@@ -24,22 +24,19 @@ pub(crate) struct ServerEvent {
 
 /// A stream of events that is open.
 pub(crate) struct EventStream {
-    body: Body,
+    body: BodyStream,
     parser: SseParser,
 }
 
-enum Body {
+/// The body of a response that is read as it comes.
+pub(super) enum BodyStream {
     Local(LocalStream),
     Network(Response),
 }
 
 impl EventStream {
-    pub(super) const fn of_local(stream: LocalStream) -> Self {
-        Self { body: Body::Local(stream), parser: SseParser::new(MAX_EVENT_BYTES) }
-    }
-
-    pub(super) const fn of_response(response: Response) -> Self {
-        Self { body: Body::Network(response), parser: SseParser::new(MAX_EVENT_BYTES) }
+    pub(super) const fn new(body: BodyStream) -> Self {
+        Self { body, parser: SseParser::new(MAX_EVENT_BYTES) }
     }
 
     /// Returns the next event; none at the end of the stream. Fails if nothing comes for long.
@@ -52,21 +49,27 @@ impl EventStream {
                     data: event.data.into(),
                 }));
             }
-            let chunk = tokio::time::timeout(IDLE_TIMEOUT, self.body.chunk()).await;
-            match chunk.map_err(|_| anyhow!("nothing has come for {} s", IDLE_TIMEOUT.as_secs()))? {
-                Some(chunk) => self.parser.feed(&chunk?),
+            match self.body.next_chunk().await? {
+                Some(chunk) => self.parser.feed(&chunk),
                 None => return Ok(None),
             }
         }
     }
 }
 
-impl Body {
+impl BodyStream {
+    /// Returns the next bytes; none at the end. Fails if nothing comes for long.
+    pub(super) async fn next_chunk(&mut self) -> anyhow::Result<Option<Vec<u8>>> {
+        let chunk = tokio::time::timeout(IDLE_TIMEOUT, self.chunk()).await;
+        let late = |_| anyhow!("nothing has come for {} s", IDLE_TIMEOUT.as_secs());
+        chunk.map_err(late)?.transpose()
+    }
+
     async fn chunk(&mut self) -> Option<anyhow::Result<Vec<u8>>> {
         match self {
             Self::Local(stream) => {
                 let chunk = stream.next().await?;
-                Some(chunk.map(Vec::from).context("the events cannot be read"))
+                Some(chunk.map(Vec::from).context("the answer cannot be read"))
             }
             Self::Network(response) => {
                 let chunk = response.chunk().await.transpose()?;

@@ -4,20 +4,25 @@
 
 pub(crate) mod contexts;
 mod events;
+mod lines;
 mod network;
 mod org;
 mod target;
 
+use std::time::Duration;
+
 use ostler_api::org::OrgSummary;
 use ostler_api::page::{MAX_LIMIT, Page};
-use ostler_api::problem::Problem;
+use ostler_api::problem::{Problem, ProblemCode};
 use ostler_server::local::{LocalApi, LocalRequest, LocalResponse};
 use reqwest::Url;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use events::BodyStream;
 pub(crate) use events::{EventStream, ServerEvent};
+pub(crate) use lines::LineStream;
 pub(crate) use network::NetworkApi;
 pub(crate) use org::{AgentNames, OrgApi, person_name};
 pub(crate) use target::Target;
@@ -25,6 +30,7 @@ pub(crate) use target::Target;
 use crate::app::App;
 use crate::commands::args::{InstallationArgs, OrgArgs, OrgsArgs};
 use crate::installation::Installation;
+use crate::model_uses::ModelUseRecorder;
 use crate::refused_command::NotHere;
 
 /// The API of a local installation or of a server. Cheap to clone.
@@ -39,6 +45,7 @@ enum Transport {
     Local {
         api: LocalApi,
         host: String,
+        model_uses: ModelUseRecorder,
     },
     Network(NetworkApi),
 }
@@ -52,6 +59,8 @@ pub(crate) struct ApiRequest {
     pub(crate) body: Vec<u8>,
     /// The idempotency key; a new one for each request otherwise.
     pub(crate) key: Option<String>,
+    /// How long the server may take beside the usual time, for those that wait for an agent.
+    pub(crate) extra_time: Duration,
 }
 
 /// The response to a request.
@@ -79,7 +88,8 @@ impl ApiClient {
         let url = installation.web_url();
         let host = url.split_once("://").map_or(url.as_str(), |(_, host)| host).to_owned();
         let api = LocalApi::new(&app.server()?);
-        Ok(Self { transport: Transport::Local { api, host } })
+        let model_uses = ModelUseRecorder::new(&app.store, &app.catalogue);
+        Ok(Self { transport: Transport::Local { api, host, model_uses } })
     }
 
     /// Uses the API of a server.
@@ -109,6 +119,20 @@ impl ApiClient {
         self.parse(&response).await
     }
 
+    /// Posts a body and waits for what an agent or a model does, beside the usual time.
+    pub(crate) async fn post_waiting<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+        extra_time: Duration,
+    ) -> anyhow::Result<T> {
+        let path = url(path, &[])?;
+        let body = serde_json::to_vec(body)?;
+        let request = ApiRequest { method: "POST", path, body, key: None, extra_time };
+        let response = self.send_request(request).await?;
+        self.parse(&response).await
+    }
+
     /// Posts a file, which is the body of the request.
     pub(crate) async fn upload<T: DeserializeOwned>(
         &self,
@@ -127,13 +151,30 @@ impl ApiClient {
         query: &[(&str, &str)],
         after: Option<&str>,
     ) -> anyhow::Result<EventStream> {
-        let path = url(path, query)?;
+        Ok(EventStream::new(self.open_body(url(path, query)?, after).await?))
+    }
+
+    /// Reads a long list of lines.
+    pub(crate) async fn lines(&self, path: &[&str]) -> anyhow::Result<LineStream> {
+        Ok(LineStream::new(self.open_body(url(path, &[])?, None).await?))
+    }
+
+    /// Reads a file.
+    pub(crate) async fn download(&self, path: &[&str]) -> anyhow::Result<Vec<u8>> {
+        let response = self.send("GET", url(path, &[])?, Vec::new(), None).await?;
+        if !(200..300).contains(&response.status) {
+            return Err(self.error_of(&response).await);
+        }
+        Ok(response.body)
+    }
+
+    async fn open_body(&self, path: String, after: Option<&str>) -> anyhow::Result<BodyStream> {
         match &self.transport {
             Transport::Network(network) => match network.open_stream(&path, after).await? {
-                Ok(response) => Ok(EventStream::of_response(response)),
+                Ok(response) => Ok(BodyStream::Network(response)),
                 Err(refused) => Err(self.error_of(&refused).await),
             },
-            Transport::Local { api, host } => {
+            Transport::Local { api, host, .. } => {
                 let sent = LocalRequest {
                     method: "GET",
                     path: &path,
@@ -142,7 +183,7 @@ impl ApiClient {
                     last_event_id: after,
                 };
                 match api.open_stream(sent).await {
-                    Ok(stream) => Ok(EventStream::of_local(stream)),
+                    Ok(stream) => Ok(BodyStream::Local(stream)),
                     Err(LocalResponse { status, body }) => {
                         Err(self.error_of(&ApiResponse { status, body }).await)
                     }
@@ -231,16 +272,20 @@ impl ApiClient {
         body: Vec<u8>,
         key: Option<String>,
     ) -> anyhow::Result<ApiResponse> {
+        let extra_time = Duration::ZERO;
+        self.send_request(ApiRequest { method, path, body, key, extra_time }).await
+    }
+
+    async fn send_request(&self, request: ApiRequest) -> anyhow::Result<ApiResponse> {
         match &self.transport {
-            Transport::Local { api, host } => {
-                let sent =
-                    LocalRequest { method, path: &path, host, body: &body, last_event_id: None };
+            Transport::Local { api, host, model_uses } => {
+                let ApiRequest { method, path, body, .. } = &request;
+                let sent = LocalRequest { method, path, host, body, last_event_id: None };
                 let LocalResponse { status, body } = api.call(sent).await;
+                model_uses.record().await;
                 Ok(ApiResponse { status, body })
             }
-            Transport::Network(network) => {
-                network.send(&ApiRequest { method, path, body, key }).await
-            }
+            Transport::Network(network) => network.send(&request).await,
         }
     }
 
@@ -274,6 +319,14 @@ pub(crate) async fn open_org(args: &OrgArgs) -> anyhow::Result<OrgApi> {
     ApiClient::open(&args.installation).await?.find_org(&args.org).await
 }
 
+/// Opens the installation or server and finds the org of the platform.
+pub(crate) async fn open_platform(args: &InstallationArgs) -> anyhow::Result<OrgApi> {
+    let api = ApiClient::open(args).await?;
+    let platform = api.orgs().await?.into_iter().find(|org| org.platform);
+    let missing = || not_here("only those who look after the platform may do this".to_owned());
+    Ok(api.org(platform.ok_or_else(missing)?))
+}
+
 /// Opens the installation or server and finds the orgs that the arguments name.
 pub(crate) async fn open_orgs(
     installation: &InstallationArgs,
@@ -303,6 +356,19 @@ pub(crate) fn orgs_name(orgs: &[OrgApi]) -> &str {
 /// Returns the error for something that is not in an org.
 pub(crate) fn not_here(why: String) -> anyhow::Error {
     NotHere(why).into()
+}
+
+/// Returns what was asked for; none if it is not there.
+pub(crate) fn unless_missing<T>(result: anyhow::Result<T>) -> anyhow::Result<Option<T>> {
+    let is_missing = |error: &anyhow::Error| {
+        let problem = error.downcast_ref::<Problem>();
+        problem.is_some_and(|problem| problem.code == ProblemCode::NotFound)
+    };
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the path and query of a request.

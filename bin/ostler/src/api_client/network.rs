@@ -85,8 +85,13 @@ impl NetworkApi {
         path: &str,
         after: Option<&str>,
     ) -> anyhow::Result<Result<Response, ApiResponse>> {
-        let request =
-            ApiRequest { method: "GET", path: path.to_owned(), body: Vec::new(), key: None };
+        let request = ApiRequest {
+            method: "GET",
+            path: path.to_owned(),
+            body: Vec::new(),
+            key: None,
+            extra_time: Duration::ZERO,
+        };
         let mut sent = self.request(&request, "")?.timeout(STREAM_TIMEOUT);
         if let Some(id) = after {
             sent = sent.header("last-event-id", id);
@@ -123,6 +128,9 @@ impl NetworkApi {
         let method = Method::from_bytes(request.method.as_bytes())?;
         let is_post = method == Method::POST;
         let mut sent = self.client.request(method, format!("{}{}", self.url, request.path));
+        if !request.extra_time.is_zero() {
+            sent = sent.timeout(REQUEST_TIMEOUT + request.extra_time);
+        }
         if is_post && !key.is_empty() {
             sent = sent.header("idempotency-key", key);
         }

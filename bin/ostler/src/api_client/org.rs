@@ -1,6 +1,7 @@
 //! The API of one org.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ostler_api::names::ActorNames;
 use ostler_api::org::OrgSummary;
@@ -10,7 +11,7 @@ use ostler_store::Store;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::ApiClient;
+use super::{ApiClient, LineStream};
 
 /// The API of an org. Paths are those after `/v1/orgs/ORG`.
 #[derive(Clone)]
@@ -60,6 +61,16 @@ impl OrgApi {
         self.api.post_once(&self.path(path), body, key).await
     }
 
+    /// Posts a body and waits for what an agent or a model does, beside the usual time.
+    pub(crate) async fn post_waiting<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+        extra_time: Duration,
+    ) -> anyhow::Result<T> {
+        self.api.post_waiting(&self.path(path), body, extra_time).await
+    }
+
     /// Posts a file, which is the body of the request.
     pub(crate) async fn upload<T: DeserializeOwned>(
         &self,
@@ -88,6 +99,16 @@ impl OrgApi {
 
     pub(crate) async fn delete<T: DeserializeOwned>(&self, path: &[&str]) -> anyhow::Result<T> {
         self.api.change("DELETE", &self.path(path), &()).await
+    }
+
+    /// Reads a long list of lines.
+    pub(crate) async fn lines(&self, path: &[&str]) -> anyhow::Result<LineStream> {
+        self.api.lines(&self.path(path)).await
+    }
+
+    /// Reads a file.
+    pub(crate) async fn download(&self, path: &[&str]) -> anyhow::Result<Vec<u8>> {
+        self.api.download(&self.path(path)).await
     }
 
     /// Returns the names of agents and people.

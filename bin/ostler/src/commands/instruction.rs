@@ -1,14 +1,15 @@
 //! `ostler instruction`: what PMs told the agents of their org.
 
 use clap::{Args, Subcommand};
+use ostler_api::hierarchy::Instruction;
 use ostler_domain::id::NoticeId;
-use ostler_store::StoredNotice;
 use serde_json::{Value, json};
 
 use super::args::OrgArgs;
-use super::operator::{open_org, print_result};
+use super::operator::print_result;
 use super::rfc3339;
 use super::session::view::format_time;
+use crate::api_client::{Nothing, open_org};
 use crate::screen::{Cell, HEADER, print_rows};
 
 #[derive(Debug, Subcommand)]
@@ -48,8 +49,9 @@ pub(crate) async fn run(command: &InstructionCommand) -> anyhow::Result<()> {
     match command {
         InstructionCommand::Ls(args) => list(args).await,
         InstructionCommand::Withdraw(InstructionWithdrawArgs { instruction, target }) => {
-            let (operator, org) = open_org(target).await?;
-            operator.org(&org).withdraw_instruction(*instruction).await?;
+            let org = open_org(target).await?;
+            let id = instruction.to_string();
+            let _: Nothing = org.post(&["instructions", &id, "withdraw"], &()).await?;
             let json = json!({"instruction": instruction, "withdrawn": true});
             print_result(&target.output, &json, &format!("withdrawn {instruction}"))
         }
@@ -57,13 +59,14 @@ pub(crate) async fn run(command: &InstructionCommand) -> anyhow::Result<()> {
 }
 
 async fn list(args: &InstructionLsArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let all = operator.org(&org).instructions(&args.agent).await?;
+    let org = open_org(&args.target).await?;
+    let path = ["agents", args.agent.as_str(), "instructions"];
+    let all: Vec<Instruction> = org.list(&path, &[], usize::MAX).await?;
     if args.target.output.json {
         let all: Vec<Value> = all
             .iter()
             .map(|one| {
-                json!({"instruction": one.notice.id, "text": text(one),
+                json!({"instruction": one.id, "text": one.text,
                     "created_at": rfc3339(one.created_at)})
             })
             .collect();
@@ -76,16 +79,11 @@ async fn list(args: &InstructionLsArgs) -> anyhow::Result<()> {
     let mut rows = vec![["instruction", "since", "text"].map(|text| Cell::styled(text, HEADER))];
     rows.extend(all.iter().map(|one| {
         [
-            Cell::whole(one.notice.id.to_string()),
+            Cell::whole(one.id.to_string()),
             Cell::whole(format_time(one.created_at)),
-            text(one).into(),
+            one.text.as_str().into(),
         ]
     }));
     print_rows(&rows);
     Ok(())
-}
-
-fn text(stored: &StoredNotice) -> String {
-    let data: Value = serde_json::from_str(&stored.notice.data).unwrap_or_default();
-    data["instruction"].as_str().unwrap_or_default().to_owned()
 }

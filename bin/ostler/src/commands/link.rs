@@ -1,17 +1,18 @@
 //! `ostler link`: accounts on channels that belong to users.
 
 use clap::{Args, Subcommand};
-use ostler_domain::org::account_link::{
-    AccountLink, DEFAULT_LINK_MINUTES, LinkCode, MAX_LINK_MINUTES,
+use ostler_api::account_link::{
+    LinkCodeRequest, LinkedAccount, NewLinkCode, RevokeLinksRequest, UnlinkedAccount,
 };
-use ostler_store::User;
+use ostler_api::page::Page;
+use ostler_domain::org::account_link::{DEFAULT_LINK_MINUTES, MAX_LINK_MINUTES};
 use serde_json::{Value, json};
 
 use super::args::{InstallationArgs, OutputArgs};
-use super::operator::{Operator, print_result};
+use super::operator::print_result;
 use super::rfc3339;
 use super::session::view::format_time;
-use crate::random;
+use crate::api_client::open_platform;
 use crate::screen::{Cell, DIM, HEADER, print_rows};
 
 #[derive(Debug, Subcommand)]
@@ -82,35 +83,27 @@ pub(crate) async fn run(command: &LinkCommand) -> anyhow::Result<()> {
 }
 
 async fn create(args: &LinkCreateArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let platform = operator.platform().await?;
-    // The code fits into a link of Telegram: at most 64 characters.
-    let random: String = random::hex()?.chars().take(32).collect();
-    let code: LinkCode = format!("{}{random}", LinkCode::PREFIX).parse()?;
-    let operations = operator.org(&platform);
-    let (user, expires_at) = operations.create_link_code(&args.user, args.minutes, &code).await?;
-    let code = code.expose();
+    let platform = open_platform(&args.installation).await?;
+    let request = LinkCodeRequest { user: args.user.clone(), minutes: args.minutes };
+    let NewLinkCode { user, code, expires_at } = platform.post(&["link-codes"], &request).await?;
     if args.output.json {
-        let json = json!({"user": user.email, "expires_at": rfc3339(expires_at), "code": code});
+        let json = json!({"user": user, "expires_at": rfc3339(expires_at), "code": code});
         return super::print_json(&json);
     }
     anstream::println!("{code}");
     anstream::eprintln!(
-        "{DIM}Give this code to {} yourself; it is not shown again. It works once, until {}. \
+        "{DIM}Give this code to {user} yourself; it is not shown again. It works once, until {}. \
          In Telegram, send to the bot:\n  /link {code}{DIM:#}",
-        user.email,
         format_time(expires_at)
     );
     Ok(())
 }
 
 async fn list(args: &LinkLsArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let platform = operator.platform().await?;
-    let links = operator.org(&platform).account_links().await?;
+    let platform = open_platform(&args.installation).await?;
+    let links: Vec<LinkedAccount> = platform.list(&["account-links"], &[], usize::MAX).await?;
     if args.output.json {
-        let all: Vec<Value> = links.iter().map(|(user, link)| link_json(user, link)).collect();
-        return super::print_json(&all);
+        return super::print_json(&links.iter().map(link_json).collect::<Vec<Value>>());
     }
     if links.is_empty() {
         anstream::println!("no account is linked; make a code with `ostler link create USER`");
@@ -118,11 +111,11 @@ async fn list(args: &LinkLsArgs) -> anyhow::Result<()> {
     }
     let header = ["user", "channel", "account", "name", "since"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(links.iter().map(|(user, link)| {
+    rows.extend(links.iter().map(|link| {
         [
-            user.email.as_str().into(),
-            link.account.channel.name().into(),
-            Cell::whole(link.account.identifier.clone()),
+            link.user.as_str().into(),
+            link.channel.name().into(),
+            Cell::whole(link.account.clone()),
             link.name.clone().unwrap_or_default().into(),
             Cell::whole(format_time(link.linked_at)),
         ]
@@ -132,18 +125,17 @@ async fn list(args: &LinkLsArgs) -> anyhow::Result<()> {
 }
 
 async fn revoke(args: &LinkRevokeArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let platform = operator.platform().await?;
-    let revoked = operator.org(&platform).revoke_account_links(&args.account).await?;
-    let account =
-        |link: &AccountLink| format!("{} {}", link.account.channel, link.account.identifier);
-    let accounts: Vec<String> = revoked.iter().map(account).collect();
+    let platform = open_platform(&args.installation).await?;
+    let request = RevokeLinksRequest { account: args.account.clone() };
+    let revoked: Page<UnlinkedAccount> =
+        platform.post(&["account-links", "revoke"], &request).await?;
+    let accounts: Vec<String> =
+        revoked.items.iter().map(|one| format!("{} {}", one.channel, one.account)).collect();
     let json = json!({"revoked": accounts});
     print_result(&args.output, &json, &format!("{} is not linked any more", accounts.join(", ")))
 }
 
-fn link_json(user: &User, link: &AccountLink) -> Value {
-    json!({"user": user.email, "user_id": user.id, "channel": link.account.channel,
-        "account": link.account.identifier, "name": link.name,
-        "linked_at": rfc3339(link.linked_at)})
+fn link_json(link: &LinkedAccount) -> Value {
+    json!({"user": link.user, "user_id": link.user_id, "channel": link.channel,
+        "account": link.account, "name": link.name, "linked_at": rfc3339(link.linked_at)})
 }

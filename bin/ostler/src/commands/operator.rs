@@ -5,7 +5,6 @@ use ostler_domain::org::{Org, OrgPlace};
 use ostler_runtime::deps::Clock;
 use ostler_runtime::operations::{Actor, Operations, OrgOperations};
 use ostler_runtime::running_turns::RunningTurns;
-use ostler_runtime::toolbox::Toolbox;
 use ostler_store::Store;
 use serde_json::Value;
 
@@ -17,7 +16,6 @@ use crate::tool_set;
 pub(crate) struct Operator {
     pub(crate) installation: Installation,
     pub(crate) store: Store,
-    pub(crate) tools: Toolbox,
     pub(crate) operations: Operations,
 }
 
@@ -31,8 +29,8 @@ impl Operator {
     /// Operates on an open store.
     pub(crate) fn new(installation: Installation, store: Store) -> anyhow::Result<Self> {
         let tools = tool_set::build(&installation, &store, &RunningTurns::default())?;
-        let operations = Operations::new(store.clone(), tools.clone(), Clock::system());
-        Ok(Self { installation, store, tools, operations })
+        let operations = Operations::new(store.clone(), tools, Clock::system());
+        Ok(Self { installation, store, operations })
     }
 
     /// Returns the operations that belong to no org.

@@ -6,6 +6,7 @@ use ostler_domain::time::Timestamp;
 use ostler_store::{Record, User};
 use serde_json::json;
 
+use super::logins::random_secret;
 use super::{OperationError, OrgOperations, Result};
 use crate::account_links::{LINK, read, store_code};
 use crate::records::encode;
@@ -15,19 +16,21 @@ const PAGE: u32 = 500;
 
 impl OrgOperations<'_> {
     /// Creates a code that links an account on a channel to a user, once, within `minutes`.
+    /// Only its hash is stored.
     pub async fn create_link_code(
         &self,
         user: &str,
         minutes: u32,
-        code: &LinkCode,
-    ) -> Result<(User, Timestamp)> {
+    ) -> Result<(User, LinkCode, Timestamp)> {
         let store = self.authorize_platform().await?;
         let user = self.user(user).await?.user;
+        // The code fits into a link of Telegram: at most 64 characters.
+        let code: LinkCode = random_secret::<_, 16>(LinkCode::PREFIX)?;
         let expires_at = self.inner().clock.now() + link_lifetime(minutes);
         let data = json!({"email": user.email, "expires_at": expires_at});
         let audit = self.audit_entry("create_link_code", &user.id, &data);
-        store_code(store, user.id, code, expires_at, audit).await?;
-        Ok((user, expires_at))
+        store_code(store, user.id, &code, expires_at, audit).await?;
+        Ok((user, code, expires_at))
     }
 
     /// Returns the linked accounts with their users, ordered by e-mail address. Revoked ones

@@ -1,5 +1,7 @@
 //! Bindings: the channels of an org.
 
+use ostler_channels::Channels;
+use ostler_channels::error::OpenError;
 use ostler_domain::agent::routing::{AgentBinding, RoutingCandidate, choose};
 use ostler_domain::channel::Channel;
 use ostler_domain::channel::binding::{Binding, binding_of_same_bot};
@@ -8,9 +10,12 @@ use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::secret::SecretRef;
 use ostler_domain::session::key::ConversationEntry;
 use ostler_store::{BindingFailure, OrgBinding};
+use ostler_world::unknown_name;
 use serde_json::{Value, json};
 
+use super::world::ApplyHost;
 use super::{OperationError, OrgOperations, Result};
+use crate::channel_binding::binding_config;
 use crate::ids::fresh;
 
 /// The maximum number of bindings that are listed.
@@ -20,8 +25,8 @@ const MAX_BINDINGS: u32 = 1000;
 #[derive(Debug, Clone)]
 pub struct NewBinding {
     pub channel: Channel,
-    /// The channel's settings, as JSON.
-    pub settings: String,
+    /// The channel's settings, as JSON; `None` for an empty object.
+    pub settings: Option<String>,
     pub secret: Option<SecretRef>,
     /// The agent that answers, by id, slug or subtype. `None` means the agent that customers
     /// reach first.
@@ -55,10 +60,39 @@ impl OrgOperations<'_> {
         Ok(self.authorize(OrgPermission::View).await?.binding_failures().await?)
     }
 
-    /// Returns the binding that would be created; nothing is stored.
-    pub async fn draft_binding(&self, new: NewBinding) -> Result<OrgBinding> {
+    /// Creates a binding, with a secret if its channel needs one and none is named. Returns it
+    /// with what keeps it from working on the machine. Fails if it cannot be opened.
+    pub async fn create_binding(
+        &self,
+        new: NewBinding,
+        channels: &Channels,
+        host: &dyn ApplyHost,
+    ) -> Result<(OrgBinding, Option<String>)> {
         self.authorize(OrgPermission::Configure).await?;
-        self.new_binding(new).await
+        if let (Channel::Named(name), None) = (&new.channel, &new.settings) {
+            let unknown = unknown_name("channel", name, Channel::KNOWN);
+            let detail =
+                format!("{unknown}\na webhook of that name needs --settings with its `url`");
+            return Err(OperationError::BadResource(detail));
+        }
+        let mut bound = self.new_binding(new).await?;
+        let opened = channels.open(&binding_config(self.org, &bound));
+        // A secret is created only after the settings are known to be valid.
+        if matches!(opened, Err(OpenError::MissingSecret { .. })) {
+            let (id, channel) = (bound.binding.id, &bound.binding.channel);
+            let secret = host.channel_secret(self.org, id, channel);
+            bound.secret = secret.map_err(OperationError::BadResource)?;
+        }
+        let note = self.check_usable(&bound, host)?;
+        self.store_binding(bound.clone()).await?;
+        Ok((bound, note))
+    }
+
+    /// Returns what keeps a binding from working on the machine. Fails if it cannot be opened
+    /// for another reason than a secret that is not there.
+    fn check_usable(&self, bound: &OrgBinding, host: &dyn ApplyHost) -> Result<Option<String>> {
+        host.check_channel(self.org, bound).map_err(OperationError::BadResource)?;
+        Ok(host.channel_note(self.org, bound))
     }
 
     /// Returns the binding that would be created, for a caller who is authorized.
@@ -72,15 +106,18 @@ impl OrgOperations<'_> {
         let known = self.inner().store.org(self.org).bindings(None, MAX_BINDINGS).await?;
         let name = Binding::free_name(&channel, known.iter().map(|one| &one.binding));
         let binding = Binding { id, name, channel, enabled: true, priority };
+        let settings = settings.unwrap_or_else(|| "{}".to_owned());
         Ok(OrgBinding { binding, agent, settings, secret })
     }
 
-    /// Returns the binding with a change applied; nothing is stored.
-    pub async fn changed_binding(
+    /// Changes a binding. Returns it with what keeps it from working on the machine. Fails if it
+    /// is on and cannot be opened, or if another binding uses the same bot.
+    pub async fn change_binding(
         &self,
         id: BindingId,
         change: BindingChange,
-    ) -> Result<OrgBinding> {
+        host: &dyn ApplyHost,
+    ) -> Result<(OrgBinding, Option<String>)> {
         let mut bound = self.authorize(OrgPermission::Configure).await?.binding(id).await?;
         if let Some(name) = change.agent {
             bound.agent = self.find_agent(&name).await?;
@@ -89,13 +126,12 @@ impl OrgOperations<'_> {
         bound.settings = change.settings.unwrap_or(bound.settings);
         bound.binding.priority = change.priority.unwrap_or(bound.binding.priority);
         bound.binding.enabled = change.enabled.unwrap_or(bound.binding.enabled);
-        Ok(bound)
-    }
-
-    /// Creates or changes a binding. Fails if another binding uses the same bot.
-    pub async fn save_binding(&self, bound: OrgBinding) -> Result<()> {
-        self.authorize(OrgPermission::Configure).await?;
-        self.store_binding(bound).await
+        let note = match bound.binding.enabled {
+            true => self.check_usable(&bound, host)?,
+            false => None,
+        };
+        self.store_binding(bound.clone()).await?;
+        Ok((bound, note))
     }
 
     /// Creates or changes a binding, for a caller who is authorized. Fails if another binding

@@ -2,12 +2,14 @@
 //! if asked for, whether a message arrives.
 
 use ostler_channels::Channels;
+use ostler_channels::error::OpenError;
 use ostler_channels::outbound::{FileContents, OutboundMessage, SendContext, TextFormat};
 use ostler_channels::outcome::SendOutcome;
 use ostler_domain::id::{AuditId, BindingId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::org::permission::OrgPermission;
-use ostler_store::{OrgBinding, StoreError};
+use ostler_domain::time::Timestamp;
+use ostler_store::{BindingFailure, OrgBinding, StoreError};
 use serde_json::json;
 
 use super::{OrgOperations, Result};
@@ -39,8 +41,11 @@ pub struct ChannelStatus {
     pub reached: BindingId,
     /// Why it cannot be opened.
     pub open_failure: Option<String>,
+    /// Whether the reason is that its secret cannot be read.
+    pub lacks_secret: bool,
     /// Why messages cannot be received at the moment.
     pub receive_failure: Option<String>,
+    pub failing_since: Option<Timestamp>,
 }
 
 impl OrgOperations<'_> {
@@ -48,17 +53,41 @@ impl OrgOperations<'_> {
     /// No provider is contacted.
     pub async fn channel_status(&self, name: &str, channels: &Channels) -> Result<ChannelStatus> {
         let binding = self.find_channel(name).await?;
-        let store = &self.inner().store;
-        let open_failure = match connection_config(store, self.org, &binding).await? {
-            Some(config) => channels.open(&config).err().map(|error| error.to_string()),
-            None => Some(NO_BOT.to_owned()),
-        };
         let failures = self.binding_failures().await?;
-        let failure = failures.into_iter().find(|one| one.binding == binding.binding.id);
+        self.status_of(binding, channels, &failures).await
+    }
+
+    /// Returns where each channel is reached, and what is wrong with it.
+    pub async fn channel_statuses(&self, channels: &Channels) -> Result<Vec<ChannelStatus>> {
+        let failures = self.binding_failures().await?;
+        let mut statuses = Vec::new();
+        for binding in self.bindings().await? {
+            statuses.push(self.status_of(binding, channels, &failures).await?);
+        }
+        Ok(statuses)
+    }
+
+    async fn status_of(
+        &self,
+        binding: OrgBinding,
+        channels: &Channels,
+        failures: &[BindingFailure],
+    ) -> Result<ChannelStatus> {
+        let config = connection_config(&self.inner().store, self.org, &binding).await?;
+        let (open_failure, lacks_secret) = match config.map(|config| channels.open(&config)) {
+            Some(Ok(_)) => (None, false),
+            Some(Err(error)) => {
+                (Some(error.to_string()), matches!(error, OpenError::UnreadableSecret { .. }))
+            }
+            None => (Some(NO_BOT.to_owned()), false),
+        };
+        let failure = failures.iter().find(|one| one.binding == binding.binding.id);
         Ok(ChannelStatus {
             reached: shared_bot(&binding).unwrap_or(binding.binding.id),
             open_failure,
-            receive_failure: failure.map(|one| one.reason),
+            lacks_secret,
+            receive_failure: failure.map(|one| one.reason.clone()),
+            failing_since: failure.map(|one| one.since),
             binding,
         })
     }

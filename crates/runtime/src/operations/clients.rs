@@ -294,7 +294,13 @@ impl OrgOperations<'_> {
         self.actor.authorize_guarded(store, self.org, GuardedAction::DeployBot).await?;
         let (channel, settings) = (Channel::Telegram, "{}".to_owned());
         let mut bound = self
-            .new_binding(NewBinding { channel, settings, secret: token, agent, priority: 1 })
+            .new_binding(NewBinding {
+                channel,
+                settings: Some(settings),
+                secret: token,
+                agent,
+                priority: 1,
+            })
             .await?;
         if bound.secret.is_none() {
             let created = host.new_secret(self.org, bound.binding.id, &Channel::Telegram);

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use ostler_domain::channel::Channel;
 use ostler_domain::contact::{Contact, ContactDetails, merge};
 use ostler_domain::hierarchy::issue::Issue;
-use ostler_domain::id::{AuditId, ContactId, ConversationId};
+use ostler_domain::id::{AuditId, BlobId, ContactId, ConversationId};
 use ostler_domain::money::Credits;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::session::key::ConversationEntry;
 use ostler_store::{
     ChannelVisitor, ContactExport, MergeCounts, OrgStore, PersonalDataCounts, SessionFilter,
-    StoreError, StoredContact,
+    StoreError, StoredBlob, StoredContact,
 };
 use serde_json::{Value, json};
 
@@ -49,12 +49,17 @@ pub struct ContactSummary {
 }
 
 impl<'o> OrgOperations<'o> {
-    /// Returns contacts, oldest first. With `search`, only those whose name, e-mail address,
-    /// number or tag contains it.
-    pub async fn contacts(&self, search: Option<&str>, limit: usize) -> Result<Vec<StoredContact>> {
+    /// Returns contacts, oldest first, after the one with an id. With `search`, only those
+    /// whose name, e-mail address, number or tag contains it.
+    pub async fn contacts(
+        &self,
+        search: Option<&str>,
+        after: Option<ContactId>,
+        limit: usize,
+    ) -> Result<Vec<StoredContact>> {
         self.authorize(OrgPermission::View).await?;
         let wanted = search.map(|text| text.trim().to_lowercase()).unwrap_or_default();
-        self.filter_contacts(limit, |contact| matches_search(contact, &wanted)).await
+        self.filter_contacts(after, limit, |contact| matches_search(contact, &wanted)).await
     }
 
     /// Returns visitors who are no contacts, those of the newest conversations first.
@@ -114,7 +119,7 @@ impl<'o> OrgOperations<'o> {
             contact.name.trim().to_lowercase() == wanted
                 || id_end.is_some_and(|end| contact.id.to_string().ends_with(end))
         };
-        let named = self.filter_contacts(MAX_CANDIDATES, is_named).await?;
+        let named = self.filter_contacts(None, MAX_CANDIDATES, is_named).await?;
         let mut people: Vec<Person> = named.into_iter().map(Person::Contact).collect();
         if people.is_empty() {
             people = self.find_visitors(name).await?.into_iter().map(Person::Visitor).collect();
@@ -132,7 +137,7 @@ impl<'o> OrgOperations<'o> {
             found => return found,
         }
         let begins = |name: &str| name.trim().to_lowercase().starts_with(&wanted);
-        let contacts = self.filter_contacts(MAX_CANDIDATES, |one| begins(&one.name)).await?;
+        let contacts = self.filter_contacts(None, MAX_CANDIDATES, |one| begins(&one.name)).await?;
         let mut people: Vec<Person> = contacts.into_iter().map(Person::Contact).collect();
         people.extend(self.visitors_named(begins).await?.into_iter().map(Person::Visitor));
         only_person(name.trim(), people)
@@ -175,6 +180,29 @@ impl<'o> OrgOperations<'o> {
         let mut found = store.find_visitors(identifier).await?;
         found.retain(|one| one.channel == Channel::from(channel));
         Ok(found)
+    }
+
+    /// Returns how much the org stores about a person.
+    pub async fn stored_data(&self, person: &Person) -> Result<PersonalDataCounts> {
+        Ok(self.export_person(person).await?.count().await?)
+    }
+
+    /// Deletes everything that the org stores about the person whom a name or id stands for. A
+    /// contact that is named by its id may be deleted already.
+    pub async fn delete_person(&self, name: &str) -> Result<PersonalDataCounts> {
+        self.authorize(OrgPermission::Configure).await?;
+        if let Ok(id) = name.trim().parse() {
+            return self.delete_contact(id).await;
+        }
+        match self.find_person(name).await? {
+            Person::Contact(stored) => self.delete_contact(stored.contact.id).await,
+            Person::Visitor(visitor) => self.delete_visitor(&visitor).await,
+        }
+    }
+
+    /// Returns a file of a message.
+    pub async fn file(&self, id: BlobId) -> Result<StoredBlob> {
+        Ok(self.authorize(OrgPermission::Configure).await?.blob(id).await?)
     }
 
     /// Starts an export of everything that the org stores about a person.
@@ -256,11 +284,12 @@ impl<'o> OrgOperations<'o> {
 
     async fn filter_contacts(
         &self,
+        mut after: Option<ContactId>,
         limit: usize,
         is_wanted: impl Fn(&Contact) -> bool,
     ) -> Result<Vec<StoredContact>> {
         let store = self.inner().store.org(self.org);
-        let (mut found, mut after) = (Vec::new(), None);
+        let mut found = Vec::new();
         while found.len() < limit {
             let page = store.contacts(after, PAGE).await?;
             let is_last = page.len() < PAGE as usize;

@@ -93,6 +93,15 @@ pub enum QueueAgentRefused {
         "this message asks for the approval of a plan; answer it with `ostler plan approve {0}`"
     )]
     IsPlan(EnvelopeId),
+    #[error("no agent `{0}` is registered that could approve this")]
+    NoApprover(AgentName),
+    #[error(
+        "no process runs `{0}`; start `ostler serve` or `ostler worker`, or leave the message in \
+         its queue with --no-reply"
+    )]
+    NotServed(AgentName),
+    #[error("{0}")]
+    NoReply(String),
     #[error("no plan {0} waits for an answer; it was already answered or never proposed")]
     NoPlan(EnvelopeId),
 }

@@ -1,6 +1,6 @@
 //! Integrations: the services that an org's tools use.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ostler_domain::id::IntegrationId;
 use ostler_domain::org::permission::OrgPermission;
@@ -9,6 +9,7 @@ use ostler_domain::tool::Integration;
 use ostler_store::{IntegrationConnection, OrgIntegration};
 use serde_json::{Value, json};
 
+use super::world::ApplyHost;
 use super::{OperationError, OrgOperations, Result};
 use crate::ids::fresh;
 
@@ -40,6 +41,54 @@ impl OrgOperations<'_> {
             secret: secret.or(stored_secret),
         };
         self.save("connect_integration", known.as_ref(), new).await
+    }
+
+    /// Connects a service with a key: that at `secret`, or that of an earlier connection, or
+    /// the one that is on the machine by default. Returns also what is wrong with a key that
+    /// was named.
+    pub async fn connect_service(
+        &self,
+        service: &str,
+        secret: Option<SecretRef>,
+        host: &dyn ApplyHost,
+    ) -> Result<(OrgIntegration, Option<String>)> {
+        let store = self.authorize(OrgPermission::Configure).await?;
+        let known = self.known_service(service)?;
+        if let Some(at) = secret {
+            let note = host.check_service_key(self.org, &known, &at);
+            let note = note.map_err(OperationError::BadResource)?;
+            return Ok((self.connect(service, Some(at)).await?, note));
+        }
+        let before = store.integration_by_service(&known).await?;
+        let key = match before.is_some_and(|one| one.secret.is_some()) {
+            true => None,
+            false => host
+                .default_service_key(&store.org().await?, &known)
+                .map_err(OperationError::BadResource)?,
+        };
+        Ok((self.connect(service, key).await?, None))
+    }
+
+    /// Returns the services that tools use, by name, each with its tools.
+    pub async fn services(&self, host: &dyn ApplyHost) -> Result<Vec<ToolService>> {
+        let mut services: BTreeMap<Integration, ToolService> = BTreeMap::new();
+        let entry = |service: &Integration| (service.clone(), ToolService::of(service));
+        for spec in self.inner().tools.built_in.specs() {
+            for service in &spec.integrations {
+                let (key, new) = entry(service);
+                services.entry(key).or_insert(new).tools.push(spec.name.to_string());
+            }
+        }
+        for stored in self.integrations().await? {
+            let (key, new) = entry(&stored.service);
+            let service = services.entry(key).or_insert(new);
+            service.connected = stored.connection == IntegrationConnection::Connected;
+            service.key_problem = stored.secret.as_ref().and_then(|at| {
+                host.check_service_key(self.org, &stored.service, at).unwrap_or_else(Some)
+            });
+            service.secret = stored.secret;
+        }
+        Ok(services.into_values().collect())
     }
 
     /// Disconnects a service; its secret reference stays stored.
@@ -77,6 +126,31 @@ impl OrgOperations<'_> {
         }
         let known: Vec<String> = known.iter().map(ToString::to_string).collect();
         Err(OperationError::NoService { name: name.to_owned(), known: known.join(", ") })
+    }
+}
+
+/// A service that tools use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolService {
+    pub service: Integration,
+    pub connected: bool,
+    /// The built-in tools that need it.
+    pub tools: Vec<String>,
+    /// Where its key is.
+    pub secret: Option<SecretRef>,
+    /// Why the key cannot be read on the machine.
+    pub key_problem: Option<String>,
+}
+
+impl ToolService {
+    fn of(service: &Integration) -> Self {
+        Self {
+            service: service.clone(),
+            connected: false,
+            tools: Vec::new(),
+            secret: None,
+            key_problem: None,
+        }
     }
 }
 

@@ -51,7 +51,7 @@ impl Operations {
         origin: LoginOrigin,
         replaces: Option<&LoginToken>,
     ) -> Result<LoginToken> {
-        let token = random_secret(LoginToken::PREFIX)?;
+        let token = random_secret::<_, 32>(LoginToken::PREFIX)?;
         let LoginOrigin { method, address, client } = origin;
         let id = fresh(LoginId::from_u128);
         let data = json!({"method": method, "address": address});
@@ -185,7 +185,7 @@ impl OrgOperations<'_> {
         user: User,
         entry: Option<NewAuditEntry>,
     ) -> Result<NewPasswordCode> {
-        let code: PasswordCode = random_secret(PasswordCode::PREFIX)?;
+        let code: PasswordCode = random_secret::<_, 32>(PasswordCode::PREFIX)?;
         let store = &self.inner().store;
         store.create_password_code(user.id, &code, entry.map(|entry| (self.org, entry))).await?;
         let (_, expires_at) = store.password_code(&code).await?;
@@ -232,9 +232,9 @@ impl OrgOperations<'_> {
     }
 }
 
-/// Returns a secret with 32 random bytes as hexadecimal digits.
-fn random_secret<T: std::str::FromStr>(prefix: &str) -> Result<T> {
-    let mut bytes = [0; 32];
+/// Returns a secret with random bytes as hexadecimal digits.
+pub(super) fn random_secret<T: std::str::FromStr, const BYTES: usize>(prefix: &str) -> Result<T> {
+    let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(|_| OperationError::NoRandomNumbers)?;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{prefix}{digits}").parse().map_err(|_| OperationError::NoRandomNumbers)

@@ -10,12 +10,14 @@
 
 mod account_links;
 mod actor;
+mod agent_messages;
 mod approvals;
 mod assignees;
 mod audit;
 mod bindings;
 mod channel_test;
 mod clients;
+mod configured_agents;
 mod contacts;
 mod credits;
 mod data;
@@ -93,12 +95,14 @@ use crate::running_turns::RunningTurns;
 use crate::toolbox::Toolbox;
 
 pub use actor::Actor;
+pub use agent_messages::NewAgentMessage;
 pub(crate) use approvals::approval_expired;
 pub use approvals::{ApprovalTiming, CallTiming};
 pub use audit::{AuditedField, NamedAuditEntry};
 pub use bindings::{BindingChange, NewBinding};
 pub use channel_test::{ChannelStatus, ChannelTest};
 pub use clients::{BotHost, ClientParts, ClientStats, CreatedClient, NewClient, first_resources};
+pub use configured_agents::AgentDetail;
 pub use contacts::{ContactSummary, Person};
 pub use credits::SpendReport;
 pub use data::{ImportFile, ImportPlan, ImportRow, RowOutcome, RowPlan, StoredItem};
@@ -107,6 +111,7 @@ pub use error::{OperationError, QueueAgentRefused, WorkflowRefused};
 pub use escalations::WaitingSession;
 pub use exchange::ExchangeRecord;
 pub use inbox::InboxItem;
+pub use integrations::ToolService;
 pub use logins::{LoginOrigin, NewPasswordCode};
 pub use message_search::FoundMessage;
 pub use names::ActorNames;

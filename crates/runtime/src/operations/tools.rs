@@ -11,8 +11,10 @@ use ostler_store::StoredOrgTool;
 use serde_json::{Value, json};
 
 use super::tool_test::call_tool;
+use super::world::ApplyHost;
 use super::{Actor, OperationError, OrgOperations, Result};
 use crate::records::encode;
+use crate::toolbox::TestedMcpServer;
 
 /// What saving a definition did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +83,22 @@ impl OrgOperations<'_> {
         Ok(change)
     }
 
+    /// Does the same after a check on the machine, and returns also what keeps the tool from
+    /// working there.
+    pub async fn save_checked_tool(
+        &self,
+        tool: OrgTool,
+        host: &dyn ApplyHost,
+    ) -> Result<(ToolChange, Vec<String>)> {
+        self.authorize(OrgPermission::Configure).await?;
+        let mut notes = Vec::new();
+        // What is wrong with the definition itself is said first.
+        if tool.check().is_empty() {
+            notes = host.check_tool(self.org, &tool).map_err(OperationError::BadResource)?;
+        }
+        Ok((self.save_tool(tool).await?, notes))
+    }
+
     /// Removes an HTTP tool or MCP server. Fails if there is none of this name.
     pub async fn remove_tool(&self, kind: OrgToolKind, name: &str) -> Result<()> {
         let store = self.authorize(OrgPermission::Configure).await?;
@@ -105,6 +123,16 @@ impl OrgOperations<'_> {
         let key = format!("test/{}", audit.id);
         store.append_audit(audit).await?;
         Ok(call_tool(self.org, tool, arguments, key, &self.inner().clock).await)
+    }
+
+    /// Starts or reaches an MCP server of the org, apart from its agents, and returns its tools.
+    pub async fn test_mcp_server(&self, name: &str) -> Result<TestedMcpServer> {
+        let store = self.authorize(OrgPermission::Configure).await?;
+        let OrgTool::Mcp(server) = self.own_tool(OrgToolKind::Mcp, name).await?.tool else {
+            return Err(OperationError::NotOwnTool(name.to_owned()));
+        };
+        store.append_audit(self.audit_entry("test_mcp_server", &name, &json!({}))).await?;
+        Ok(self.inner().tools.test_mcp_server(self.org, server).await)
     }
 
     fn tool_problems(&self, tool: &OrgTool) -> Vec<ToolProblem> {

@@ -75,7 +75,9 @@ fn parameter_text(name: &str) -> String {
     match name {
         "org" => "Id or slug of the organization.".to_owned(),
         "binding" => "Id of the channel binding.".to_owned(),
-        "blob" => "Id of the file.".to_owned(),
+        "blob" | "file" => "Id of the file.".to_owned(),
+        "person" => "Id, identifier on a channel or name of a contact or visitor.".to_owned(),
+        "service" => "Name of the service.".to_owned(),
         "agent" => "Id, slug or subtype of the agent.".to_owned(),
         other => format!("Id of the {}, or the end of it.", other.replace('_', " ")),
     }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{OrgRequest, PathId};
-use crate::body::{JsonBody, QueryParams};
+use crate::body::{JsonBody, QueryParams, parse_cursor};
 use crate::error::{ApiError, Result};
 use crate::route::{Route, delete, get, post};
 use crate::wire;
@@ -51,19 +51,20 @@ pub(crate) fn routes() -> Vec<Route> {
 pub(crate) struct ContactsQuery {
     /// Lists contacts with this text in their name, e-mail address, number or tags.
     search: Option<String>,
+    cursor: Option<String>,
     limit: Option<u32>,
 }
 
-/// Lists contacts. Searching looks at each of them, so there is no cursor: search for more
-/// exact words instead.
 async fn list(
     request: OrgRequest,
     QueryParams(query): QueryParams<ContactsQuery>,
 ) -> Result<Json<Page<ContactEntry>>> {
     let limit = query.limit.unwrap_or(MAX_LIMIT).clamp(1, MAX_LIMIT) as usize;
-    let found = request.operations().contacts(query.search.as_deref(), limit).await;
+    let after = parse_cursor(query.cursor.as_deref())?;
+    let found = request.operations().contacts(query.search.as_deref(), after, limit).await;
     let found = request.hide_foreign_org(found)?;
-    Ok(Json(Page { items: found.into_iter().map(entry).collect(), next: None }))
+    let next = found.last().filter(|_| found.len() == limit).map(|one| one.contact.id.to_string());
+    Ok(Json(Page { items: found.into_iter().map(entry).collect(), next }))
 }
 
 async fn show(request: OrgRequest, PathId(name): PathId) -> Result<Json<ContactDetail>> {
@@ -105,7 +106,7 @@ async fn erase(request: OrgRequest, PathId(name): PathId) -> Result<StatusCode> 
 
 impl OrgRequest {
     /// Returns the contact that a path names.
-    async fn find_contact(&self, name: &str) -> Result<StoredContact> {
+    pub(super) async fn find_contact(&self, name: &str) -> Result<StoredContact> {
         match self.hide_foreign_org(self.operations().find_person(name).await)? {
             Person::Contact(stored) => Ok(stored),
             Person::Visitor(_) => Err(ApiError::not_found("contact")),
@@ -113,7 +114,7 @@ impl OrgRequest {
     }
 }
 
-fn entry(stored: StoredContact) -> ContactEntry {
+pub(super) fn entry(stored: StoredContact) -> ContactEntry {
     let StoredContact { contact, created_at, updated_at, .. } = stored;
     ContactEntry { contact, created_at, updated_at }
 }

@@ -1,8 +1,11 @@
 //! The routes of operators. Each calls one operation of the runtime and returns
 //! its result as a wire type.
 
+pub(crate) mod account_links;
+pub(crate) mod agents;
 pub(crate) mod approvals;
 pub(crate) mod audit;
+pub(crate) mod bindings;
 pub(crate) mod catalogue;
 pub(crate) mod contacts;
 pub(crate) mod credits;
@@ -12,16 +15,21 @@ pub(crate) mod deep_links;
 pub(crate) mod escalations;
 pub(crate) mod exchange;
 pub(crate) mod inbox;
+pub(crate) mod instructions;
 pub(crate) mod keys;
 pub(crate) mod knowledge;
 pub(crate) mod list;
 pub(crate) mod members;
 pub(crate) mod names;
 pub(crate) mod notices;
+pub(crate) mod own_tools;
+pub(crate) mod people;
+pub(crate) mod personal_export;
 pub(crate) mod proposals;
 pub(crate) mod refunds;
 pub(crate) mod resources;
 pub(crate) mod runs;
+pub(crate) mod services;
 pub(crate) mod session_work;
 pub(crate) mod sessions;
 pub(crate) mod settings;

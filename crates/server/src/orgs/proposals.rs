@@ -1,7 +1,7 @@
 //! Routes for what is proposed about agents: changes of souls, and autonomy levels.
 
 use axum::Json;
-use ostler_api::hierarchy::{AppliedSoul, RejectProposalRequest, SoulProposal};
+use ostler_api::hierarchy::{AgentFigures, AppliedSoul, RejectProposalRequest, SoulProposal};
 use ostler_api::page::{MAX_LIMIT, Page};
 use ostler_domain::agent::growth::LevelProposal;
 use ostler_domain::id::ProposalId;
@@ -12,7 +12,7 @@ use super::{OrgRequest, PathId};
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
 use crate::route::{Route, get, post};
-use ostler_domain::org::permission::OrgPermission::{Configure, View};
+use ostler_domain::org::permission::OrgPermission::{Configure, Operate, View};
 use serde_json::json;
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -53,6 +53,13 @@ pub(crate) fn routes() -> Vec<Route> {
             "listPromotions",
             "List autonomy levels that were proposed from measured figures",
             promotions,
+        ),
+        post(
+            Operate,
+            "/promotions/review",
+            "reviewPromotions",
+            "Measure the agents now and propose other levels where the figures call for them",
+            review_promotions,
         ),
         post(
             Configure,
@@ -108,6 +115,12 @@ pub(crate) async fn reject_soul(
 pub(crate) async fn promotions(request: OrgRequest) -> Result<Json<Page<LevelProposal>>> {
     let items = request.hide_foreign_org(request.operations().level_proposals().await)?;
     Ok(Json(Page { items, next: None }))
+}
+
+async fn review_promotions(request: OrgRequest) -> Result<Json<Page<AgentFigures>>> {
+    let found = request.hide_foreign_org(request.operations().review_levels().await)?;
+    let items = found.into_iter().map(|(agent, figures)| AgentFigures { agent, figures });
+    Ok(Json(Page { items: items.collect(), next: None }))
 }
 
 pub(crate) async fn approve_promotion(

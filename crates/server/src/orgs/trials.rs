@@ -6,7 +6,6 @@ use ostler_api::channel_test::{
     ChannelStatus, ChannelTestRequest, ChannelTestResult, TestMessageResult,
 };
 use ostler_api::problem::ProblemCode;
-use ostler_domain::channel::Channel;
 use ostler_domain::message::MessagePart;
 use ostler_domain::org::permission::OrgPermission::{Configure, Operate, View};
 use ostler_runtime::operations::{AgentRequest, RequestContext};
@@ -59,14 +58,9 @@ async fn channel_status(request: OrgRequest, PathId(name): PathId) -> Result<Jso
     let channels = &request.server.deps.channels;
     let found = request.operations().channel_status(&name, channels).await;
     let status = request.hide_foreign_org(found)?;
-    let (url, reached) = (request.public_url(), status.reached);
-    let address = match status.binding.binding.channel {
-        Channel::Webchat => format!("{url}/chat/{reached}"),
-        _ => format!("{url}/v1/webhooks/{reached}"),
-    };
     Ok(Json(ChannelStatus {
-        binding: reached,
-        address,
+        binding: status.reached,
+        address: request.channel_address(&status),
         open_failure: status.open_failure,
         receive_failure: status.receive_failure,
     }))

@@ -1,6 +1,7 @@
 //! Routes for agents on queues: their records, teams, work, queues and dead letters. What needs
 //! the bus uses the one of this process.
 
+mod agent_messages;
 mod bus;
 mod delegations;
 mod records;
@@ -17,6 +18,7 @@ use crate::route::Route;
 
 pub(crate) fn routes() -> Vec<Route> {
     let mut routes = records::routes();
+    routes.extend(agent_messages::routes());
     routes.extend(teams::routes());
     routes.extend(delegations::routes());
     routes.extend(work::routes());

@@ -25,6 +25,8 @@ pub(crate) struct Route {
     pub(crate) path: String,
     pub(crate) access: Access,
     pub(crate) protocol: Protocol,
+    /// Whether it waits for an agent or a model, and so may take minutes.
+    pub(crate) waits: bool,
     /// The name of the operation for generated clients. It never changes.
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
@@ -66,7 +68,8 @@ impl Route {
         let mut operation = Operation::default();
         H::describe(&mut operation);
         let (protocol, handler) = (Protocol::Ostler, on(filter, handler));
-        Self { method, path, access, protocol, id, summary, operation, handler }
+        let waits = false;
+        Self { method, path, access, protocol, waits, id, summary, operation, handler }
     }
 
     /// Sets an example of the request's body.
@@ -118,6 +121,12 @@ impl Route {
     pub(crate) fn at_root(mut self) -> Self {
         let path = self.path.strip_prefix(self.access.prefix()).map(str::to_owned);
         self.path = path.unwrap_or(self.path);
+        self
+    }
+
+    /// Says that the handler waits for an agent or a model.
+    pub(crate) fn waits(mut self) -> Self {
+        self.waits = true;
         self
     }
 

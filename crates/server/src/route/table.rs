@@ -28,24 +28,33 @@ pub(crate) fn groups() -> Vec<Group> {
             routes.extend(account::member_routes());
             routes.extend(orgs::names::routes());
             routes.extend(orgs::keys::routes());
+            routes.extend(orgs::account_links::routes());
             routes
         }),
         group("Agents", "Agents, their souls and prompts.", {
             let mut routes = orgs::resources::agent_routes();
+            routes.extend(orgs::agents::routes());
             routes.extend(orgs::souls::routes());
             routes.extend(orgs::trials::agent_routes());
+            routes.extend(orgs::instructions::routes());
             routes
         }),
         group("Channels", "Channels on which customers write.", {
             let mut routes = orgs::resources::channel_routes();
+            routes.extend(orgs::bindings::routes());
             routes.extend(orgs::trials::channel_routes());
             routes.extend(orgs::deep_links::routes());
             routes
         }),
-        group("Integrations", "Services that tools use.", orgs::resources::integration_routes()),
+        group("Integrations", "Services that tools use.", {
+            let mut routes = orgs::resources::integration_routes();
+            routes.extend(orgs::services::routes());
+            routes
+        }),
         group("Tools", "HTTP tools and MCP servers of an organization.", {
             let mut routes = orgs::resources::tool_routes();
             routes.extend(orgs::resources::mcp_server_routes());
+            routes.extend(orgs::own_tools::routes());
             routes.extend(orgs::catalogue::routes());
             routes
         }),
@@ -54,7 +63,12 @@ pub(crate) fn groups() -> Vec<Group> {
             "How messages were answered, and what agents may call.",
             orgs::runs::routes(),
         ),
-        group("Contacts", "The people that an organization knows.", orgs::contacts::routes()),
+        group("Contacts", "The people that an organization knows.", {
+            let mut routes = orgs::contacts::routes();
+            routes.extend(orgs::people::routes());
+            routes.extend(orgs::personal_export::routes());
+            routes
+        }),
         group("Data", "The business data that tools read.", orgs::data::routes()),
         group("Audit", "Every change, and who made it.", orgs::audit::routes()),
         group("Events", "What happens in an organization, as it happens.", events::routes()),

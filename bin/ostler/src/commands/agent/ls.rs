@@ -1,19 +1,17 @@
 //! `ostler agent ls`: the agents that answer people, and those on queues.
 
-use anyhow::Context as _;
 use clap::Args;
-use ostler_bus::now;
-use ostler_domain::agent::{Agent, AgentStatus};
-use ostler_domain::org::Org;
-use ostler_runtime::agents::{
-    AgentRecord, MAX_PAGE_SIZE, Page, Placement, Registry as _, StoredRecords,
-};
-use ostler_store::Store;
+use ostler_api::agent::AgentSummary;
+use ostler_api::org::OrgSummary;
+use ostler_api::queue_agent::QueueAgent;
+use ostler_domain::agent::AgentStatus;
+use ostler_domain::queue_agent::selection::Placement;
+use ostler_runtime::agents::MAX_PAGE_SIZE;
 use serde_json::{Value, json};
 
 use super::show::agent_json;
+use crate::api_client::open_orgs;
 use crate::commands::args::{InstallationArgs, OutputArgs};
-use crate::commands::operator::Operator;
 use crate::config::keys;
 use crate::screen::{Cell, DIM, GOOD, HEADER, WARNING, print_paragraph, print_rows};
 
@@ -38,20 +36,18 @@ pub(crate) struct AgentLsArgs {
 }
 
 pub(super) async fn run(args: &AgentLsArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let orgs = match &args.org {
-        Some(name) => vec![crate::commands::find_org(&operator.store, name).await?],
-        None => operator.store.orgs().await?,
-    };
+    let orgs = open_orgs(&args.installation, args.org.as_deref().unwrap_or_default()).await?;
     let (mut agents, mut records) = (Vec::new(), Vec::new());
+    let can: Vec<_> = args.capability.as_deref().map(|can| ("can", can)).into_iter().collect();
     for org in &orgs {
         if !args.queues && args.capability.is_none() {
-            let found = operator.store.org(org.id).agents().await?.into_iter();
-            let listed = found.filter(|agent| args.all || agent.status != AgentStatus::Archived);
-            agents.extend(listed.map(|agent| (org, agent)));
+            let mut found: Vec<AgentSummary> =
+                org.list(&["agent-summaries"], &[], usize::MAX).await?;
+            found.retain(|agent| args.all || agent.status != AgentStatus::Archived);
+            agents.extend(found.into_iter().map(|agent| (&org.org, agent)));
         }
-        let found = queue_agents(&operator.store, org, args.capability.as_deref()).await?;
-        records.extend(found.into_iter().map(|record| (org, record)));
+        let found: Vec<QueueAgent> = org.list(&["queue-agents"], &can, usize::MAX).await?;
+        records.extend(found.into_iter().map(|record| (&org.org, record)));
     }
     if args.output.json {
         let agents = agents.iter().map(|(org, agent)| agent_json(org, agent));
@@ -84,34 +80,18 @@ pub(super) async fn run(args: &AgentLsArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the registered agents of an org.
-async fn queue_agents(
-    store: &Store,
-    org: &Org,
-    capability: Option<&str>,
-) -> anyhow::Result<Vec<AgentRecord>> {
-    let registry = StoredRecords::new(store.clone(), org.id);
-    let found = match capability {
-        Some(capability) => {
-            registry.find_by_capability(&capability.into(), now(), MAX_PAGE_SIZE).await
-        }
-        None => registry.list(Page::default()).await,
-    };
-    found.with_context(|| format!("cannot read the agents on queues of {}", org.name))
-}
-
-fn record_json(org: &Org, record: &AgentRecord) -> Value {
+fn record_json(org: &OrgSummary, record: &QueueAgent) -> Value {
     let mut json = json!(record);
     json["runs_on"] = "queue".into();
     json["org"] = org.slug.as_str().into();
     json
 }
 
-fn agent_row(org: &Org, agent: &Agent) -> [Cell; 6] {
+fn agent_row(org: &OrgSummary, agent: &AgentSummary) -> [Cell; 6] {
     [
         org.slug.as_str().into(),
         agent.slug.as_str().into(),
-        agent.subtype.name().into(),
+        agent.subtype.as_str().into(),
         agent.autonomy.name().into(),
         agent.models.first().map_or("default", String::as_str).into(),
         status(agent.status),
@@ -128,7 +108,7 @@ pub(super) fn status(status: AgentStatus) -> Cell {
     }
 }
 
-fn record_row(org: &Org, record: &AgentRecord) -> [Cell; 7] {
+fn record_row(org: &OrgSummary, record: &QueueAgent) -> [Cell; 7] {
     [
         org.slug.as_str().into(),
         record.name.as_str().into(),
@@ -141,14 +121,14 @@ fn record_row(org: &Org, record: &AgentRecord) -> [Cell; 7] {
 }
 
 /// Returns the capabilities of an agent, separated by commas.
-pub(super) fn capabilities(record: &AgentRecord) -> String {
+pub(super) fn capabilities(record: &QueueAgent) -> String {
     let names: Vec<String> =
         record.capabilities.iter().map(|capability| capability.clone().into()).collect();
     names.join(", ")
 }
 
 /// Describes the queue of an agent.
-pub(super) fn queue(record: &AgentRecord) -> &'static str {
+pub(super) fn queue(record: &QueueAgent) -> &'static str {
     match record.placement {
         Placement::Pinned => "own",
         Placement::Hosted => "shared",
@@ -156,10 +136,6 @@ pub(super) fn queue(record: &AgentRecord) -> &'static str {
 }
 
 /// Describes whether an agent is available.
-pub(super) fn availability(record: &AgentRecord) -> Cell {
-    if record.is_available(now()) {
-        Cell::styled("available", GOOD)
-    } else {
-        Cell::styled("away", DIM)
-    }
+pub(super) fn availability(record: &QueueAgent) -> Cell {
+    if record.available { Cell::styled("available", GOOD) } else { Cell::styled("away", DIM) }
 }

@@ -1,15 +1,15 @@
 //! `ostler agent promotion`: other autonomy levels that measured figures call for.
 
 use clap::{Args, Subcommand};
-use ostler_api::hierarchy::RejectProposalRequest;
+use ostler_api::hierarchy::{AgentFigures, RejectProposalRequest};
+use ostler_api::page::Page;
 use ostler_domain::agent::autonomy::TrackRecord;
 use ostler_domain::agent::growth::LevelProposal;
-use serde_json::json;
 
 use crate::api_client;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{open_org, print_result};
-use crate::commands::session::view::{AgentNames, format_time};
+use crate::commands::operator::print_result;
+use crate::commands::session::view::format_time;
 use crate::screen::{Cell, HEADER, NextCommand, print_next, print_rows};
 
 #[derive(Debug, Subcommand)]
@@ -99,21 +99,21 @@ async fn ls(args: &OrgArgs) -> anyhow::Result<()> {
 }
 
 async fn review(args: &OrgArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(args).await?;
-    let figures = operator.org(&org).review_levels().await?;
+    let org = api_client::open_org(args).await?;
+    let measured: Page<AgentFigures> = org.post(&["promotions", "review"], &()).await?;
     if args.output.json {
-        let figures =
-            figures.iter().map(|(agent, record)| json!({"agent": agent, "figures": record}));
-        return crate::commands::print_json(&figures.collect::<Vec<_>>());
+        return crate::commands::print_json(&measured.items);
     }
-    let names = AgentNames::load(&operator.store, org.id).await?;
-    for (agent, TrackRecord { conversations, corrected, escalated, .. }) in figures {
+    let names = org.agent_names().await?;
+    for AgentFigures { agent, figures } in measured.items {
+        let TrackRecord { conversations, corrected, escalated, .. } = figures;
         anstream::println!(
             "{}: {conversations} conversations, {corrected} corrected, {escalated} escalated",
             names.get(agent)
         );
     }
-    print_next([NextCommand::new(format!("ostler agent promotion ls --org {}", org.slug), "")]);
+    let list = format!("ostler agent promotion ls --org {}", org.org.slug);
+    print_next([NextCommand::new(list, "")]);
     Ok(())
 }
 

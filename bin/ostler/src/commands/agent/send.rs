@@ -1,17 +1,16 @@
 //! `ostler agent send`.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use ostler_api::queue_agent::{AgentMessageRequest, SentAgentMessage};
 use ostler_bus::Envelope;
 use ostler_domain::queue_agent::name::AgentName;
-use ostler_runtime::agents::require_approval;
 use serde_json::json;
 
-use crate::agent_client::{AgentClient, with_client};
 use crate::commands::args::{BusArgs, MessageArgs, parse_duration};
 use crate::commands::reply::format_reply;
+use crate::queue_api::{QueueApi, with_queues};
 use crate::screen::{DIM, HEADER};
 
 #[derive(Debug, Args)]
@@ -35,44 +34,35 @@ pub(crate) struct AgentSendArgs {
 }
 
 pub(super) async fn run(args: &AgentSendArgs) -> anyhow::Result<()> {
-    let (id, code, reply) = with_client(&args.bus, async |client| {
-        let message = client.new_message(&args.message).await?;
-        let (id, code) = (message.message.id, message.reference);
-        Ok((id, code, send(client, args, message).await?))
-    })
-    .await?;
+    let SentAgentMessage { message, reference, reply } =
+        with_queues(&args.bus, async |queues| send(queues, args).await).await?;
     if args.bus.output.json {
-        let sent = json!({ "message": id, "reference": code, "reply": reply });
+        let sent = json!({ "message": message, "reference": reference, "reply": reply });
         return crate::commands::print_json(&sent);
     }
-    anstream::println!("{HEADER}{code}{HEADER:#}  sent to {}", args.name);
+    anstream::println!("{HEADER}{reference}{HEADER:#}  sent to {}", args.name);
     if let Some(reply) = reply {
+        let reply: Envelope = serde_json::from_value(reply)?;
         let (answer, reason) = format_reply(&reply);
         anstream::println!("  {answer}  {DIM}{reason}{DIM:#}");
     }
     Ok(())
 }
 
-async fn send(
-    client: &AgentClient,
-    args: &AgentSendArgs,
-    mut message: Envelope,
-) -> anyhow::Result<Option<Arc<Envelope>>> {
-    let name = &args.name;
-    if let Some(approver) = &args.approver {
-        client.runtime.registry().get(approver).await?.ok_or_else(|| {
-            anyhow::anyhow!("no agent `{approver}` is registered that could approve this")
-        })?;
-        message = require_approval(message, name, approver);
+async fn send(queues: &QueueApi, args: &AgentSendArgs) -> anyhow::Result<SentAgentMessage> {
+    let AgentSendArgs { name, message, approver, .. } = args;
+    let wait = (!args.no_reply).then_some(args.timeout);
+    let request = AgentMessageRequest {
+        text: message.text.clone(),
+        message_type: message.kind.as_str().to_owned(),
+        approver: approver.clone(),
+        wait_ms: wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+    };
+    queues.start([name]).await?;
+    let path = ["queue-agents", name.as_str(), "messages"];
+    let sent = queues.org.post_waiting(&path, &request, wait.unwrap_or_default()).await?;
+    if wait.is_none() {
+        queues.wait_until_handled([name]).await?;
     }
-    if let Some(unavailable) = client.start([name]).await?.pop() {
-        return Err(unavailable.error.into());
-    }
-    if args.no_reply {
-        client.runtime.send(name, message).await?;
-        client.wait_until_handled([name]).await?;
-        return Ok(None);
-    }
-    client.check_is_served(name).await?;
-    Ok(Some(client.runtime.ask(name, message, args.timeout).await?))
+    Ok(sent)
 }

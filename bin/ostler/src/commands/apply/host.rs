@@ -8,8 +8,11 @@ use ostler_channels::error::OpenError;
 use ostler_channels::signature::SigningKeys;
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{BindingId, OrgId};
+use ostler_domain::org::Org;
 use ostler_domain::secret::SecretRef;
+use ostler_domain::tool::Integration;
 use ostler_domain::tool::org_tools::OrgTool;
+use ostler_engine::secret::SecretError;
 use ostler_runtime::channel_binding::binding_config;
 use ostler_runtime::operations::BotHost;
 use ostler_runtime::operations::world::ApplyHost;
@@ -19,6 +22,9 @@ use ostler_world::plan::Plan;
 use super::notes::notes;
 use crate::installation::Installation;
 use crate::{app, random, secrets, tool_check};
+
+/// The services that need a key.
+const SERVICES_WITH_KEY: [&str; 1] = ["unsplash"];
 
 /// This machine, for changes of the configuration.
 pub(crate) struct Host {
@@ -58,6 +64,26 @@ impl ApplyHost for Host {
         self.create_secret(org, binding, channel).map_err(|error| format!("{error:#}"))
     }
 
+    fn channel_secret(
+        &self,
+        org: OrgId,
+        binding: BindingId,
+        channel: &Channel,
+    ) -> Result<Option<SecretRef>, String> {
+        if *channel != Channel::Telegram {
+            return self.new_secret(org, binding, channel);
+        }
+        let at = secrets::org_variable(org, "telegram");
+        if secrets::org_secrets(&self.installation).read_key(org, &at).is_ok() {
+            return Ok(Some(at));
+        }
+        let name = at.to_string().replacen("env:", "", 1);
+        Err(format!(
+            "a bot needs the token that @BotFather issued; set {name} to it, here and where \
+             `ostler serve` runs, or name its place with --secret"
+        ))
+    }
+
     fn check_channel(&self, org: OrgId, binding: &OrgBinding) -> Result<(), String> {
         match self.channels.open(&binding_config(org, binding)) {
             Ok(_) => Ok(()),
@@ -78,6 +104,52 @@ impl ApplyHost for Host {
 
     fn plan_notes(&self, plan: &Plan) -> Vec<String> {
         notes(&self.installation, plan).unwrap_or_else(|error| vec![format!("{error:#}")])
+    }
+
+    fn check_tool(&self, org: OrgId, tool: &OrgTool) -> Result<Vec<String>, String> {
+        let readable = secrets::org_secrets(&self.installation);
+        for secret in tool_check::secrets_of(tool) {
+            match readable.read(org, secret) {
+                Ok(_) | Err(SecretError::NotSet(_) | SecretError::FileUnreadable { .. }) => {}
+                Err(foreign) => return Err(foreign.to_string()),
+            }
+        }
+        Ok(tool_check::problems(&self.installation, org, tool))
+    }
+
+    fn check_service_key(
+        &self,
+        org: OrgId,
+        service: &Integration,
+        at: &SecretRef,
+    ) -> Result<Option<String>, String> {
+        let read = secrets::service_secrets(&self.installation).read_key(org, at);
+        let note = secrets::missing_note(&service.to_string(), read);
+        note.map_err(|error| error.to_string())
+    }
+
+    fn default_service_key(
+        &self,
+        org: &Org,
+        service: &Integration,
+    ) -> Result<Option<SecretRef>, String> {
+        let name = service.to_string();
+        if !SERVICES_WITH_KEY.contains(&name.as_str()) {
+            return Ok(None);
+        }
+        let readable = secrets::service_secrets(&self.installation);
+        let (own, shared) = (secrets::org_variable(org.id, &name), secrets::shared_unsplash_key());
+        let found = [&own, &shared].into_iter().find(|at| readable.read_key(org.id, at).is_ok());
+        found.cloned().map(Some).ok_or_else(|| {
+            let variable = |at: &SecretRef| at.to_string().replacen("env:", "", 1);
+            format!(
+                "{name} needs a key; set {} for {} alone or {} for every org, here and where the \
+                 agents run, or name its place with --secret",
+                variable(&own),
+                org.name,
+                variable(&shared)
+            )
+        })
     }
 
     fn channel_note(&self, org: OrgId, binding: &OrgBinding) -> Option<String> {

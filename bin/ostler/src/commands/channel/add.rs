@@ -1,26 +1,14 @@
 //! `ostler channel add`.
 
-use anyhow::bail;
 use clap::Args;
-use ostler_channels::error::OpenError;
-use ostler_channels::signature::SigningKeys;
+use ostler_api::channel::{ChannelBinding, NewChannelRequest};
 use ostler_domain::channel::Channel;
-use ostler_domain::org::Org;
-use ostler_domain::secret::SecretRef;
-use ostler_runtime::channel_binding::binding_config;
-use ostler_runtime::operations::NewBinding;
-use ostler_store::OrgBinding;
-use ostler_world::unknown_name;
 
-use super::{BindingArgs, binding_json, check_usable};
+use super::{BindingArgs, binding_json, parse_settings};
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{Operator, open_org};
-use crate::installation::Installation;
-use crate::screen::DIM;
+use crate::screen::{DIM, print_notes};
 
-use crate::{app, random, secrets};
-
-/// The channels with a name of their own; others are webhooks.
 #[derive(Debug, Args)]
 pub(crate) struct ChannelAddArgs {
     /// Channel: telegram, webchat, email, webhook, or a webhook under another name
@@ -37,90 +25,53 @@ pub(crate) struct ChannelAddArgs {
 }
 
 pub(super) async fn run(args: &ChannelAddArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
+    let org = open_org(&args.target).await?;
     let channel = Channel::from(args.channel.trim().to_lowercase());
-    if let (Channel::Named(name), None) = (&channel, &args.binding.settings) {
-        let unknown = unknown_name("channel", name, Channel::KNOWN);
-        bail!("{unknown}\na webhook of that name needs --settings with its `url`");
-    }
-    let new = NewBinding {
+    let settings = args.binding.settings.as_deref();
+    let request = NewChannelRequest {
+        settings: settings.map(|text| parse_settings(text, &channel)).transpose()?,
         channel,
-        settings: args.binding.settings.clone().unwrap_or_else(|| "{}".to_owned()),
         secret: args.binding.secret.clone(),
         agent: args.binding.agent.clone(),
         priority: args.priority,
     };
-    let mut bound = operator.org(&org).draft_binding(new).await?;
-    // A secret is created only after the settings are known to be valid.
-    let lacks_secret = |opened| matches!(opened, Err(OpenError::MissingSecret { .. }));
-    let given = bound.binding.channel == Channel::Email;
-    if !given
-        && lacks_secret(
-            app::channels(&operator.installation)?.open(&binding_config(org.id, &bound)).map(drop),
-        )
-    {
-        bound.secret = Some(default_secret(&operator, &org, &bound)?);
-    }
-    check_usable(&operator, &org, &bound)?;
-    operator.org(&org).save_binding(bound.clone()).await?;
+    let bound: ChannelBinding = org.post(&["bindings"], &request).await?;
+    print_notes(&bound.notes);
     if args.target.output.json {
-        return crate::commands::print_json(&binding_json(&operator, &org, &bound, None));
+        return crate::commands::print_json(&binding_json(&bound));
     }
-    let id = bound.binding.id;
-    let text = format!("{} is connected to {}", org.name, bound.binding.channel);
-    anstream::println!("{text}  {DIM}{id}{DIM:#}");
-    print_next(&operator.installation, &bound);
+    let text = format!("{} is connected to {}", org.org.name, bound.channel);
+    anstream::println!("{text}  {DIM}{}{DIM:#}", bound.binding);
+    print_next(&bound);
     Ok(())
 }
 
-/// Returns the secret of a channel without --secret: for a bot the variable of the
-/// org, otherwise a new file with a random secret.
-fn default_secret(operator: &Operator, org: &Org, bound: &OrgBinding) -> anyhow::Result<SecretRef> {
-    let binding = &bound.binding;
-    let new = match binding.channel {
-        Channel::Telegram => {
-            let at = secrets::org_variable(org.id, "telegram");
-            if secrets::org_secrets(&operator.installation).read_key(org.id, &at).is_ok() {
-                return Ok(at);
-            }
-            let name = at.to_string().replacen("env:", "", 1);
-            bail!(
-                "a bot needs the token that @BotFather issued; set {name} to it, here and where \
-                 `ostler serve` runs, or name its place with --secret"
-            );
-        }
-        Channel::Webchat => random::hex()?,
-        _ => SigningKeys::encode_key(&random::bytes()?),
-    };
-    // The name of a channel may not be a valid file name; its id is.
-    secrets::create(&operator.installation, org.id, &binding.id.to_string(), &new)
-}
-
-fn print_next(installation: &Installation, bound: &OrgBinding) {
-    let (id, url) = (bound.binding.id, installation.web_url());
+fn print_next(bound: &ChannelBinding) {
+    let (id, address) = (bound.binding, &bound.address);
     let line = |what: &str, text: &str| anstream::println!("{DIM}{what:8}{DIM:#}{text}");
     if let Some(at) = &bound.secret {
         line("secret", &at.to_string());
     }
-    match &bound.binding.channel {
+    match &bound.channel {
         Channel::Webchat => {
-            line("page", &format!("{url}/chat/{id}"));
+            let url = address.split("/chat/").next().unwrap_or_default();
+            line("page", address);
             let widget =
                 format!("<script src=\"{url}/widget.js\" data-binding=\"{id}\" defer></script>");
             line("embed", &widget);
         }
-        Channel::Telegram if installation.config.public_url.is_none() => {
+        Channel::Telegram if bound.polls => {
             line("next", "ostler serve   polls Telegram for messages to the bot");
         }
         Channel::Telegram => {
             line("next", "ostler serve   asks Telegram to deliver messages to the bot");
         }
-        Channel::Email if !bound.settings.contains("inbound_secret") => {
+        Channel::Email if bound.settings.get("inbound_secret").is_none() => {
             line(
                 "in",
                 "no mail is received: the settings have no `inbound_secret`; see docs/CHANNELS.md",
             );
         }
-        _ => line("in", &format!("POST {url}/v1/webhooks/{id}")),
+        _ => line("in", &format!("POST {address}")),
     }
 }

@@ -1,13 +1,14 @@
 //! `ostler channel change`.
 
-use anyhow::bail;
 use clap::Args;
+use ostler_api::channel::{ChannelBinding, ChannelChange};
 use ostler_domain::id::BindingId;
-use ostler_runtime::operations::BindingChange;
 
-use super::{BindingArgs, binding_json, check_usable};
+use super::{BindingArgs, binding_json, parse_settings};
+use crate::api_client::{not_here, open_org};
 use crate::commands::args::{OrgArgs, match_id};
-use crate::commands::operator::{open_org, print_result};
+use crate::commands::operator::print_result;
+use crate::screen::print_notes;
 
 #[derive(Debug, Args)]
 pub(crate) struct ChannelChangeArgs {
@@ -30,30 +31,29 @@ pub(crate) struct ChannelChangeArgs {
 }
 
 pub(super) async fn run(args: &ChannelChangeArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let known = operator.org(&org).bindings().await?;
-    let known: Vec<BindingId> = known.iter().map(|bound| bound.binding.id).collect();
-    let Some(id) = match_id(&args.id, &known)? else {
-        bail!(
-            "{} has no channel `{}`; see `ostler channel ls --org {}`",
-            org.name,
-            args.id,
-            org.slug
-        );
+    let org = open_org(&args.target).await?;
+    let known: Vec<ChannelBinding> = org.list(&["bindings"], &[], usize::MAX).await?;
+    let ids: Vec<BindingId> = known.iter().map(|bound| bound.binding).collect();
+    let id = match_id(&args.id, &ids)?;
+    let Some(bound) = known.iter().find(|bound| Some(bound.binding) == id) else {
+        let (name, slug) = (&org.org.name, &org.org.slug);
+        return Err(not_here(format!(
+            "{name} has no channel `{}`; see `ostler channel ls --org {slug}`",
+            args.id
+        )));
     };
-    let change = BindingChange {
-        settings: args.binding.settings.clone(),
+    let settings = args.binding.settings.as_deref();
+    let change = ChannelChange {
+        settings: settings.map(|text| parse_settings(text, &bound.channel)).transpose()?,
         secret: args.binding.secret.clone(),
         agent: args.binding.agent.clone(),
         priority: args.priority,
         enabled: (args.on || args.off).then_some(args.on),
     };
-    let bound = operator.org(&org).changed_binding(id, change).await?;
-    if bound.binding.enabled {
-        check_usable(&operator, &org, &bound)?;
-    }
-    operator.org(&org).save_binding(bound.clone()).await?;
-    let state = if bound.binding.enabled { "on" } else { "off" };
+    let id = bound.binding.to_string();
+    let changed: ChannelBinding = org.patch(&["bindings", &id], &change).await?;
+    print_notes(&changed.notes);
+    let state = if changed.enabled { "on" } else { "off" };
     let text = format!("{id} changed; it is {state}");
-    print_result(&args.target.output, &binding_json(&operator, &org, &bound, None), &text)
+    print_result(&args.target.output, &binding_json(&changed), &text)
 }

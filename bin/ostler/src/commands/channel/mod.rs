@@ -5,20 +5,14 @@ mod change;
 mod ls;
 mod test;
 
-use anyhow::bail;
 use clap::{Args, Subcommand};
+use ostler_api::channel::ChannelBinding;
 use ostler_channels::error::OpenError;
 use ostler_domain::channel::Channel;
-use ostler_domain::org::Org;
 use ostler_domain::secret::SecretRef;
-use ostler_runtime::channel_binding::binding_config;
-use ostler_runtime::shared_bot::shared_bot;
-use ostler_store::OrgBinding;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::args::OrgArgs;
-use super::operator::Operator;
-use crate::{app, secrets};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ChannelCommand {
@@ -39,7 +33,7 @@ docs/CHANNELS.md describes the settings and the secret of each channel. The
 database stores where a secret is, never the secret itself: env:NAME or file:PATH.
 An org may use variables that begin with OSTLER_SECRET_ and its id, and files in
 its own folder below secrets/. Web chats and webhooks get a new secret there
-unless --secret names one.")]
+unless --secret names one. With a server, these are places on its machine.")]
     Add(add::ChannelAddArgs),
     /// List the channels of an org and what is wrong with them
     #[command(after_help = "\
@@ -85,35 +79,18 @@ pub(crate) async fn run(command: &ChannelCommand) -> anyhow::Result<()> {
     }
 }
 
-/// Checks that a binding can be opened. A secret that is not readable here is
-/// accepted with a note, because the channel may be served elsewhere.
-fn check_usable(operator: &Operator, org: &Org, binding: &OrgBinding) -> anyhow::Result<()> {
-    match app::channels(&operator.installation)?.open(&binding_config(org.id, binding)) {
-        Ok(_) => Ok(()),
-        Err(OpenError::UnreadableSecret { location: at, .. }) => {
-            let read = secrets::org_secrets(&operator.installation).read(org.id, &at);
-            secrets::check_reference(&format!("channel {}", binding.binding.name()), read)
-        }
-        Err(refused) => bail!(refused),
-    }
+/// Reads the settings that somebody wrote for a channel.
+fn parse_settings(text: &str, channel: &Channel) -> anyhow::Result<Map<String, Value>> {
+    serde_json::from_str(text).map_err(|error| {
+        let (channel, reason) = (channel.to_string(), error.to_string());
+        OpenError::InvalidSettings { channel, reason }.into()
+    })
 }
 
-/// Returns a binding as JSON.
-fn binding_json(
-    operator: &Operator,
-    org: &Org,
-    binding: &OrgBinding,
-    error: Option<&OpenError>,
-) -> Value {
-    let (id, url) = (binding.binding.id, operator.installation.web_url());
-    let address = match binding.binding.channel {
-        // The platform's web chat, if the org uses that.
-        Channel::Webchat => format!("{url}/chat/{}", shared_bot(binding).unwrap_or(id)),
-        _ => format!("{url}/v1/webhooks/{id}"),
-    };
-    let settings: Value = serde_json::from_str(&binding.settings).unwrap_or_default();
-    json!({"binding": id, "org": org.id, "name": binding.binding.name(), "channel": binding.binding.channel, "agent": binding.agent,
-        "enabled": binding.binding.enabled, "priority": binding.binding.priority, "settings": settings,
-        "secret": binding.secret.as_ref().map(ToString::to_string), "address": address,
-        "error": error.map(ToString::to_string)})
+/// Returns a channel as JSON.
+fn binding_json(bound: &ChannelBinding) -> Value {
+    json!({"binding": bound.binding, "org": bound.org, "name": bound.name,
+        "channel": bound.channel, "agent": bound.agent, "enabled": bound.enabled,
+        "priority": bound.priority, "settings": bound.settings, "secret": bound.secret,
+        "address": bound.address, "error": bound.error})
 }

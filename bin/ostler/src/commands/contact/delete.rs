@@ -1,14 +1,11 @@
 //! `ostler contact delete`.
 
 use clap::Args;
-use ostler_domain::id::ContactId;
-use ostler_domain::org::Org;
-use ostler_runtime::operations::Person;
-use ostler_store::{PersonalDataCounts, PersonalDataKind};
+use ostler_api::contact::{PersonalData, StoredData};
+use serde::{Serialize, Serializer};
 
 use super::ContactArgs;
 use crate::commands::args::OutputArgs;
-use crate::commands::operator::Operator;
 use crate::screen::{Cell, HEADER, print_rows, thousands};
 
 #[derive(Debug, Args)]
@@ -23,65 +20,61 @@ pub(crate) struct ContactDeleteArgs {
 }
 
 pub(super) async fn run(args: &ContactDeleteArgs) -> anyhow::Result<()> {
-    let (operator, org) = super::open(&args.contact).await?;
-    let counts = if args.yes {
-        delete(&operator, &org, &args.contact.contact).await?
+    let (org, name) = (super::open(&args.contact).await?, args.contact.contact.as_str());
+    let PersonalData { items } = if args.yes {
+        org.delete(&["people", name]).await?
     } else {
-        let operations = operator.org(&org);
-        let person = operations.find_person(&args.contact.contact).await?;
-        operations.export_person(&person).await?.count().await?
+        org.get(&["people", name, "stored-data"]).await?
     };
     if args.output.json {
-        return crate::commands::print_json(&counts);
+        return crate::commands::print_json(&ByKind(&items));
     }
-    print(&counts);
+    print(&items);
     if !args.yes {
         anstream::println!("\nnothing was deleted; add --yes to delete it for good");
-    } else if !counts.is_empty() {
+    } else if !items.is_empty() {
         anstream::println!("\ndeleted");
     }
     Ok(())
 }
 
-/// Deletes a person. A contact that is named by its id may be deleted already.
-async fn delete(operator: &Operator, org: &Org, name: &str) -> anyhow::Result<PersonalDataCounts> {
-    let operations = operator.org(org);
-    if let Ok(id) = name.parse::<ContactId>() {
-        return Ok(operations.delete_contact(id).await?);
+/// The counts as an object with a field for each kind.
+pub(super) struct ByKind<'a>(pub(super) &'a [StoredData]);
+
+impl Serialize for ByKind<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|one| (&one.kind, one.count)))
     }
-    Ok(match operations.find_person(name).await? {
-        Person::Contact(stored) => operations.delete_contact(stored.contact.id).await?,
-        Person::Visitor(visitor) => operations.delete_visitor(&visitor).await?,
-    })
 }
 
 /// Prints how much of each kind is stored or was deleted.
-pub(super) fn print(counts: &PersonalDataCounts) {
-    if counts.is_empty() {
+pub(super) fn print(items: &[StoredData]) {
+    if items.is_empty() {
         return anstream::println!("nothing is left; it was deleted before");
     }
     let mut rows = vec![["data", "count"].map(|text| Cell::styled(text, HEADER))];
-    rows.extend(counts.iter().map(|(kind, count)| [name(*kind).into(), thousands(*count).into()]));
+    rows.extend(items.iter().map(|one| [name(&one.kind).into(), thousands(one.count).into()]));
     print_rows(&rows);
 }
 
-const fn name(kind: PersonalDataKind) -> &'static str {
+/// Returns the words for a kind.
+fn name(kind: &str) -> &str {
     match kind {
-        PersonalDataKind::Contact => "contact",
-        PersonalDataKind::Conversation => "conversations",
-        PersonalDataKind::Inbound => "received messages",
-        PersonalDataKind::Outbound => "sent messages",
-        PersonalDataKind::Checkpoint => "unfinished turns",
-        PersonalDataKind::Call => "tool calls",
-        PersonalDataKind::Session => "sessions",
-        PersonalDataKind::Message => "thread messages",
-        PersonalDataKind::Note => "notes about sessions",
-        PersonalDataKind::Run => "runs",
-        PersonalDataKind::Approval => "approvals",
-        PersonalDataKind::Event => "events",
-        PersonalDataKind::Notice => "notices",
-        PersonalDataKind::File => "files",
-        PersonalDataKind::Record => "orders, bookings, answers",
-        PersonalDataKind::Workflow => "workflows",
+        "conversation" => "conversations",
+        "inbound" => "received messages",
+        "outbound" => "sent messages",
+        "checkpoint" => "unfinished turns",
+        "call" => "tool calls",
+        "session" => "sessions",
+        "message" => "thread messages",
+        "note" => "notes about sessions",
+        "run" => "runs",
+        "approval" => "approvals",
+        "event" => "events",
+        "notice" => "notices",
+        "file" => "files",
+        "record" => "orders, bookings, answers",
+        "workflow" => "workflows",
+        other => other,
     }
 }

@@ -1,17 +1,17 @@
-//! `ostler contact export`. Pages are written as they are read, so memory does not
-//! limit the length of a history.
+//! `ostler contact export`. Lines are written as they come, so memory does not limit the length
+//! of a history.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write, stdout};
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use ostler_api::contact::{ExportHead, ExportedItem};
 use ostler_domain::message::Attachment;
-use ostler_store::{ContactExport, ExportedItem, OrgStore, PersonalDataKind};
 
 use super::ContactArgs;
+use crate::api_client::{LineStream, OrgApi};
 
 #[derive(Debug, Args)]
 pub(crate) struct ContactExportArgs {
@@ -26,17 +26,12 @@ pub(crate) struct ContactExportArgs {
 }
 
 pub(super) async fn run(args: &ContactExportArgs) -> anyhow::Result<()> {
-    let (operator, org) = super::open(&args.contact).await?;
-    let operations = operator.org(&org);
+    let org = super::open(&args.contact).await?;
     // Fails for an unknown person before a file is created.
-    let person = operations.find_person_by_beginning(&args.contact.contact).await?;
-    let export = operations.export_person(&person).await?;
-    let (store, name) = (operator.store.org(org.id), person.reference());
+    let lines = org.lines(&["people", &args.contact.contact, "export"]).await?;
     match &args.out {
-        None => write(store, &name, export, args, &mut stdout().lock()).await,
-        Some(path) => {
-            write(store, &name, export, args, &mut BufWriter::new(create_private(path)?)).await
-        }
+        None => write(&org, lines, args, &mut stdout().lock()).await,
+        Some(path) => write(&org, lines, args, &mut BufWriter::new(create_private(path)?)).await,
     }
 }
 
@@ -50,23 +45,22 @@ fn create_private(path: &Path) -> anyhow::Result<File> {
 }
 
 async fn write(
-    org: OrgStore<'_>,
-    person: &str,
-    mut export: ContactExport<'_>,
+    org: &OrgApi,
+    mut lines: LineStream,
     args: &ContactExportArgs,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let person = serde_json::to_string(person)?;
-    write!(out, "{{\"org\":\"{}\",\"contact\":{person},\"entries\":[", org.id())?;
+    let head = lines.next().await?.context("the answer is empty; try again")?;
+    let ExportHead { org: id, contact } = serde_json::from_slice(&head)?;
+    let contact = serde_json::to_string(&contact)?;
+    write!(out, "{{\"org\":\"{id}\",\"contact\":{contact},\"entries\":[")?;
     let mut separator = "\n";
-    while let Some(page) = export.next_page().await? {
-        for entry in &page {
-            out.write_all(separator.as_bytes())?;
-            serde_json::to_writer(&mut *out, entry)?;
-            separator = ",\n";
-            if let Some(folder) = &args.files {
-                save_file(org, entry, folder).await?;
-            }
+    while let Some(line) = lines.next().await? {
+        out.write_all(separator.as_bytes())?;
+        out.write_all(&line)?;
+        separator = ",\n";
+        if let Some(folder) = &args.files {
+            save_file(org, &line, folder).await?;
         }
     }
     writeln!(out, "\n]}}")?;
@@ -74,14 +68,16 @@ async fn write(
 }
 
 /// Writes an attached file under its id, which is a safe file name.
-async fn save_file(org: OrgStore<'_>, entry: &ExportedItem, folder: &Path) -> anyhow::Result<()> {
-    if entry.kind != PersonalDataKind::File {
+async fn save_file(org: &OrgApi, line: &[u8], folder: &Path) -> anyhow::Result<()> {
+    let item: ExportedItem = serde_json::from_slice(line)?;
+    if item.kind != "file" {
         return Ok(());
     }
-    let Attachment { blob, .. } = serde_json::from_value(entry.value.clone())?;
-    let bytes = org.blob(blob).await?.bytes;
+    let Attachment { blob, .. } = serde_json::from_value(item.value)?;
+    let id = blob.to_string();
+    let bytes = org.download(&["files", &id]).await?;
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot create the folder {}", folder.display()))?;
-    create_private(&folder.join(blob.to_string()))?.write_all(&bytes)?;
+    create_private(&folder.join(id))?.write_all(&bytes)?;
     Ok(())
 }

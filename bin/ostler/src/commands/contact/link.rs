@@ -1,13 +1,12 @@
 //! `ostler contact link`.
 
-use anyhow::bail;
 use clap::Args;
-use ostler_runtime::operations::Person;
+use ostler_api::contact::{LinkVisitorRequest, LinkedVisitor};
 use serde_json::json;
 
-use super::find_contact;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{open_org, print_result};
+use crate::commands::operator::print_result;
 
 #[derive(Debug, Args)]
 pub(crate) struct ContactLinkArgs {
@@ -22,25 +21,15 @@ pub(crate) struct ContactLinkArgs {
 }
 
 pub(super) async fn run(args: &ContactLinkArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let operations = operator.org(&org);
-    let visitor = match operations.find_person(&args.visitor).await? {
-        Person::Visitor(visitor) => visitor,
-        Person::Contact(stored) => bail!(
-            "{} is the contact {} already; join two contacts with `ostler contact merge`",
-            args.visitor,
-            stored.contact.name
-        ),
-    };
-    let contact = find_contact(&operations, &args.contact).await?;
-    operations.link_visitor(&visitor, &contact).await?;
-    let (id, name) = (contact.contact.id, &contact.contact.name);
-    let json = json!({"contact": id, "name": name, "channel": visitor.channel,
-        "identifier": visitor.identifier});
+    let org = open_org(&args.target).await?;
+    let request = LinkVisitorRequest { contact: args.contact.clone() };
+    let linked: LinkedVisitor = org.post(&["people", &args.visitor, "link"], &request).await?;
+    let LinkedVisitor { contact, name, channel, identifier } = linked;
+    let json = json!({"contact": contact, "name": name, "channel": channel,
+        "identifier": identifier});
     let text = format!(
-        "{}:{} is {name} from the next message on; agents may show this person's orders and \
-         bookings there",
-        visitor.channel, visitor.identifier
+        "{channel}:{identifier} is {name} from the next message on; agents may show this person's \
+         orders and bookings there"
     );
     print_result(&args.target.output, &json, &text)
 }

@@ -1,12 +1,12 @@
 //! `ostler contact ls`.
 
 use clap::Args;
-use ostler_runtime::operations::Person;
+use ostler_api::contact::{ContactEntry, Person, Visitor};
 use serde_json::Value;
 
 use super::person_json;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::screen::{Cell, DIM, HEADER, print_rows};
 
 #[derive(Debug, Args)]
@@ -22,21 +22,19 @@ pub(crate) struct ContactLsArgs {
 }
 
 pub(super) async fn run(args: &ContactLsArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let (operations, search) = (operator.org(&org), args.search.as_deref());
-    let contacts = operations.contacts(search, args.limit as usize).await?;
-    let visitors = operations.visitors(search, args.limit).await?;
-    let people: Vec<Person> = contacts
-        .into_iter()
-        .map(Person::Contact)
-        .chain(visitors.into_iter().map(Person::Visitor))
-        .collect();
+    let org = open_org(&args.target).await?;
+    let search: Vec<_> = args.search.as_deref().map(|text| ("search", text)).into_iter().collect();
+    let limit = args.limit as usize;
+    let contacts: Vec<ContactEntry> = org.list(&["contacts"], &search, limit).await?;
+    let visitors: Vec<Visitor> = org.list(&["visitors"], &search, limit).await?;
+    let contacts = contacts.into_iter().map(Person::Contact);
+    let people: Vec<Person> = contacts.chain(visitors.into_iter().map(Person::Visitor)).collect();
     if args.target.output.json {
         let all: Vec<Value> = people.iter().map(person_json).collect();
         return crate::commands::print_json(&all);
     }
     if people.is_empty() {
-        anstream::println!("nobody like that has written to {}", org.name);
+        anstream::println!("nobody like that has written to {}", org.org.name);
         return Ok(());
     }
     let header = ["name", "e-mail", "phone", "id"].map(|text| Cell::styled(text, HEADER));
@@ -51,8 +49,8 @@ pub(super) async fn run(args: &ContactLsArgs) -> anyhow::Result<()> {
                 Cell::id(&contact.id),
             ]
         }
-        Person::Visitor(_) => [
-            Cell::styled(person.reference(), DIM),
+        Person::Visitor(visitor) => [
+            Cell::styled(visitor.reference(), DIM),
             "".into(),
             "".into(),
             Cell::styled("visitor", DIM),

@@ -7,16 +7,13 @@ mod ls;
 mod merge;
 mod show;
 
-use anyhow::bail;
 use clap::{Args, Subcommand};
-use ostler_domain::org::Org;
-use ostler_runtime::operations::{OrgOperations, Person};
-use ostler_store::StoredContact;
+use ostler_api::contact::Person;
 use serde_json::{Value, json};
 
 use super::args::InstallationArgs;
-use super::operator::Operator;
 use super::rfc3339;
+use crate::api_client::{ApiClient, OrgApi};
 use crate::config::keys;
 
 #[derive(Debug, Subcommand)]
@@ -91,21 +88,9 @@ pub(crate) async fn run(command: &ContactCommand) -> anyhow::Result<()> {
     }
 }
 
-/// Opens the installation and finds the org that the arguments name.
-async fn open(args: &ContactArgs) -> anyhow::Result<(Operator, Org)> {
-    let operator = Operator::open(&args.installation).await?;
-    let org = super::find_org(&operator.store, &args.org).await?;
-    Ok((operator, org))
-}
-
-/// Finds a contact; a visitor is none.
-async fn find_contact(operations: &OrgOperations<'_>, name: &str) -> anyhow::Result<StoredContact> {
-    match operations.find_person(name).await? {
-        Person::Contact(stored) => Ok(stored),
-        Person::Visitor(_) => {
-            bail!("{name} is a visitor without a contact; `ostler contact link` makes it one")
-        }
-    }
+/// Opens the installation or server and finds the org that the arguments name.
+async fn open(args: &ContactArgs) -> anyhow::Result<OrgApi> {
+    ApiClient::open(&args.installation).await?.find_org(&args.org).await
 }
 
 fn person_json(person: &Person) -> Value {

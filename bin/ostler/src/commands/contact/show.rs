@@ -1,12 +1,12 @@
 //! `ostler contact show`.
 
 use clap::Args;
-use ostler_runtime::operations::Person;
+use ostler_api::contact::{Person, PersonDetail};
 use serde_json::json;
 
 use super::{ContactArgs, person_json};
 use crate::commands::args::OutputArgs;
-use crate::commands::contact::delete;
+use crate::commands::contact::delete::{self, ByKind};
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
 use crate::screen::{Cell, HEADER, count, print_fields};
@@ -20,30 +20,19 @@ pub(crate) struct ContactShowArgs {
 }
 
 pub(super) async fn run(args: &ContactShowArgs) -> anyhow::Result<()> {
-    let (operator, org) = super::open(&args.contact).await?;
-    let operations = operator.org(&org);
-    let person = operations.find_person_by_beginning(&args.contact.contact).await?;
-    let counts = operations.export_person(&person).await?.count().await?;
-    let interactions = operations.interactions(&person).await?;
-    let credits = operations.credits_of(&person).await?;
-    let identifiers = match &person {
-        Person::Contact(stored) => operations.contact_summary(stored.clone()).await?.identifiers,
-        Person::Visitor(visitor) => vec![(visitor.channel.clone(), visitor.identifier.clone())],
-    };
+    let org = super::open(&args.contact).await?;
+    let found: PersonDetail = org.get(&["people", &args.contact.contact]).await?;
+    let PersonDetail { person, identifiers, sessions, credits, stored } = found;
     if args.output.json {
         let mut json = person_json(&person);
-        json["identifiers"] = identifiers
-            .iter()
-            .map(|(channel, identifier)| json!({"channel": channel, "identifier": identifier}))
-            .collect();
-        json["stored"] = json!(counts);
+        json["identifiers"] = json!(identifiers);
+        json["stored"] = json!(stored.as_deref().map(ByKind));
         json["credits"] = json!(credits);
-        json["interactions"] = interactions
+        json["interactions"] = sessions
             .iter()
             .map(|one| {
                 json!({"session": one.id, "at": rfc3339(one.opened_at), "channel": one.channel,
-                    "messages": one.messages, "credits": one.budget.spent,
-                    "summary": one.summary})
+                    "messages": one.messages, "credits": one.spent, "summary": one.summary})
             })
             .collect();
         return crate::commands::print_json(&json);
@@ -64,27 +53,29 @@ pub(super) async fn run(args: &ContactShowArgs) -> anyhow::Result<()> {
             add("tags", contact.tags.iter().cloned().collect::<Vec<_>>().join(", "));
             contact.notes.iter().for_each(|note| add("note", note.clone()));
         }
-        Person::Visitor(_) => {
-            anstream::println!("{HEADER}{}{HEADER:#}  a visitor, no contact", person.reference());
-            add("name", interactions.iter().find_map(|one| one.name.clone()).unwrap_or_default());
+        Person::Visitor(visitor) => {
+            anstream::println!("{HEADER}{}{HEADER:#}  a visitor, no contact", visitor.reference());
+            add("name", sessions.iter().find_map(|one| one.name.clone()).unwrap_or_default());
         }
     }
-    for (channel, identifier) in &identifiers {
-        add(channel.name(), identifier.clone());
+    for one in &identifiers {
+        add(one.channel.name(), one.identifier.clone());
     }
-    if !interactions.is_empty() {
+    if !sessions.is_empty() {
         let what = "for the answers in all conversations";
         add("cost", format!("{} {what}", count(credits.get(), "credit")));
     }
-    for one in &interactions {
+    for one in &sessions {
         let about = one.summary.clone().unwrap_or_default();
-        let spent = count(one.budget.spent.get(), "credit");
+        let spent = count(one.spent.get(), "credit");
         let counted = format!("{} messages on {}, {spent}", one.messages, one.channel);
         let line = [format_time(one.opened_at), counted, about].join("  ");
         add("conversation", line.trim_end().to_owned());
     }
     print_fields(&rows);
-    anstream::println!();
-    delete::print(&counts);
+    if let Some(stored) = &stored {
+        anstream::println!();
+        delete::print(stored);
+    }
     Ok(())
 }

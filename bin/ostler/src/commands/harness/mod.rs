@@ -4,21 +4,15 @@ mod replay;
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
-use ostler_domain::id::{OrgId, RunId};
-use ostler_domain::org::Org;
+use ostler_api::run::StoredRun;
+use ostler_domain::id::RunId;
 use ostler_runtime::records::run::RunRecord;
-use ostler_runtime::records::snapshot::SoulRef;
-use ostler_store::{SessionFilter, Store};
 use serde_json::Value;
 
-use super::args::{InstallationArgs, OutputArgs, match_id};
+use super::args::{InstallationArgs, OutputArgs};
+use crate::api_client::{ApiClient, OrgApi, not_here, unless_missing};
 use crate::commands::json::format_day;
-use crate::installation::Installation;
-use crate::refused_command::NotHere;
 use crate::screen::{Cell, DIM, HEADER, print_fields, print_paragraph};
-
-/// The most sessions of an org, and runs of a session, that are searched for the end of an id.
-const SEARCH_LIMIT: u32 = 50;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HarnessCommand {
@@ -60,11 +54,11 @@ pub(crate) async fn run(command: &HarnessCommand) -> anyhow::Result<()> {
 }
 
 async fn show(args: &RunArgs) -> anyhow::Result<()> {
-    let store = Store::open(&Installation::find(&args.installation)?.database()).await?;
-    let (org, run) = find_run(&store, args).await?;
+    let (_, StoredRun { record, souls }) = find_run(args).await?;
     if args.output.json {
-        return super::print_json(&run);
+        return super::print_json(&record);
     }
+    let run: RunRecord = serde_json::from_value(record)?;
     anstream::println!("{HEADER}{}{HEADER:#}  {}", run.id, run.outcome.as_str());
     let steps: Vec<String> = run
         .steps
@@ -76,14 +70,14 @@ async fn show(args: &RunArgs) -> anyhow::Result<()> {
     if run.turns.is_empty() {
         anstream::println!("\nNo agent took a turn in this run.");
     }
-    for turn in &run.turns {
+    for (number, turn) in run.turns.iter().enumerate() {
         anstream::println!();
         let harness = serde_json::to_value(&turn.harness)?;
         for group in GROUPS {
             anstream::println!("{HEADER}{}{HEADER:#}", group.replace('_', " "));
             let mut group_fields = fields(&harness[group]);
             if group == "soul" {
-                group_fields.extend(soul_fields(&store, org, turn.harness.soul).await?);
+                group_fields.extend(fields(&serde_json::to_value(souls.get(number))?));
             }
             let rows: Vec<[Cell; 2]> = group_fields
                 .into_iter()
@@ -112,47 +106,32 @@ const GROUPS: [&str; 9] = [
     "escalation_state",
 ];
 
-/// Returns the fields of the soul version that the agent used.
-async fn soul_fields(
-    store: &Store,
-    org: OrgId,
-    of: SoulRef,
-) -> anyhow::Result<Vec<(String, String)>> {
-    let versions = store.org(org).soul_versions(of.owner).await?;
-    let found = versions.into_iter().find(|version| version.version == of.version);
-    let soul = found.map(|version| version.soul).unwrap_or_default();
-    Ok(fields(&serde_json::to_value(soul)?))
-}
-
-async fn find_run(store: &Store, args: &RunArgs) -> anyhow::Result<(OrgId, RunRecord)> {
-    let orgs = store.orgs().await?;
-    let id = match args.run.parse() {
-        Ok(id) => Some(id),
-        Err(_) => match_id(&args.run, &recent_runs(store, &orgs).await?)?,
-    };
-    for org in &orgs {
-        if let Some(id) = id
-            && let Ok(stored) = store.org(org.id).run(id).await
-        {
-            return Ok((org.id, serde_json::from_str(&stored.data)?));
+/// Finds a run by its id, or by the end of its id among the recent ones of all orgs.
+async fn find_run(args: &RunArgs) -> anyhow::Result<(OrgApi, StoredRun)> {
+    let api = ApiClient::open(&args.installation).await?;
+    let is_whole = args.run.parse::<RunId>().is_ok();
+    let mut found = Vec::new();
+    for org in api.orgs().await? {
+        let org = api.org(org);
+        let run: Option<StoredRun> = unless_missing(org.get(&["runs", &args.run, "record"]).await)?;
+        found.extend(run.map(|run| (org, run)));
+        if is_whole && !found.is_empty() {
+            break;
         }
     }
-    bail!(NotHere(format!(
-        "no run {}; `ostler session show` lists the runs of a session",
-        args.run
-    )))
-}
-
-/// Returns the runs of the newest sessions.
-async fn recent_runs(store: &Store, orgs: &[Org]) -> anyhow::Result<Vec<RunId>> {
-    let mut runs = Vec::new();
-    for org in orgs {
-        let store = store.org(org.id);
-        for session in store.sessions(SessionFilter::All, None, SEARCH_LIMIT).await? {
-            runs.extend(store.runs(session.id, None, SEARCH_LIMIT).await?.iter().map(|run| run.id));
-        }
+    match (found.pop(), found.pop()) {
+        (Some(only), None) => Ok(only),
+        (Some((one, _)), Some((other, _))) => bail!(
+            "runs of {} and of {} end in `{}`; write more of the one you mean",
+            other.org.slug,
+            one.org.slug,
+            args.run
+        ),
+        (None, _) => Err(not_here(format!(
+            "no run {}; `ostler session show` lists the runs of a session",
+            args.run
+        ))),
     }
-    Ok(runs)
 }
 
 /// Flattens the fields of a group into names and values.

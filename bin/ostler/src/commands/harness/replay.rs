@@ -1,19 +1,20 @@
 //! `ostler harness replay`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use ostler_api::run::{ReplayPlan, ReplayRequest, RunReplay, StoredRun, TurnReplay};
 use ostler_domain::run_diff::{CallChange, PathCall};
 use ostler_domain::scope::policy::ToolPolicy;
-use ostler_runtime::operations::{Actor, Operations, ReplayChange, ReplayPlan, TurnReplay};
-use ostler_server::wire;
+use ostler_runtime::records::run::RunRecord;
 
 use super::{RunArgs, find_run};
-use crate::app::App;
-use crate::commands::operator::Operator;
-use crate::model_uses::ModelUseRecorder;
 use crate::screen::{DIM, HEADER, WARNING, count, print_paragraph};
+
+/// How long a replay may take.
+const MODEL_TIME: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
@@ -32,29 +33,26 @@ pub(crate) struct ReplayArgs {
 }
 
 pub(super) async fn run(args: &ReplayArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.run.installation).await?;
-    let (org, run) = find_run(&operator.store, &args.run).await?;
     let policy = args.policy.as_deref().map(read_policy).transpose()?;
-    let change = ReplayChange { model: args.model.clone(), policy };
-    let app = App::new(&operator.installation, operator.store.clone())?;
-    let uses = ModelUseRecorder::new(&app.store, &app.catalogue);
-    let operations = Operations::for_worker(&app.worker);
-    let plan = operations.as_actor(Actor::Terminal, org).plan_replay(run.id, &change).await?;
-    announce(&plan, args.yes)?;
-    let replay = operations.as_actor(Actor::Terminal, org).replay_run(run.id, &change).await;
-    uses.record().await;
-    let replay = replay?;
+    let (org, StoredRun { record, .. }) = find_run(&args.run).await?;
+    let run: RunRecord = serde_json::from_value(record)?;
+    let id = run.id.to_string();
+    let path = ["runs", id.as_str(), "replay"];
+    let model: Vec<_> = args.model.as_deref().map(|model| ("model", model)).into_iter().collect();
+    announce(&org.query(&path, &model).await?, args.yes)?;
+    let request = ReplayRequest { model: args.model.clone(), policy };
+    let replay: RunReplay = org.post_waiting(&path, &request, MODEL_TIME).await?;
     if args.run.output.json {
-        return crate::commands::print_json(&wire::replay(replay));
+        return crate::commands::print_json(&replay);
     }
     print_paragraph(
         "Each turn was run again from its recorded start. Tools answered with their recorded \
          results; nothing was sent, changed or stored.",
         DIM,
     );
-    let names = operator.operations.as_actor(Actor::Terminal, org).actor_names().await?.agents;
+    let names = org.agent_names().await?;
     for turn in &replay.turns {
-        let name = names.get(&turn.agent).cloned();
+        let name = names.find(turn.agent).map(ToOwned::to_owned);
         print_turn(turn, &name.unwrap_or_else(|| turn.agent.to_string()));
     }
     if !replay.notes.is_empty() {

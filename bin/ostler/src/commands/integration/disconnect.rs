@@ -1,10 +1,11 @@
 //! `ostler integration disconnect`.
 
 use clap::Args;
+use ostler_api::integration::ServiceConnection;
 
-use super::print_integration;
+use super::print_connection;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 
 #[derive(Debug, Args)]
 pub(crate) struct DisconnectArgs {
@@ -16,7 +17,8 @@ pub(crate) struct DisconnectArgs {
 }
 
 pub(super) async fn run(args: &DisconnectArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let disconnected = operator.org(&org).disconnect(&args.service).await?;
-    print_integration(&disconnected, args.target.output.json, "is disconnected")
+    let org = open_org(&args.target).await?;
+    let disconnected: ServiceConnection =
+        org.post(&["services", &args.service, "disconnect"], &()).await?;
+    print_connection(&disconnected, &args.target.output, "is disconnected")
 }

@@ -1,64 +1,40 @@
 //! `ostler integration ls`.
 
-use std::collections::BTreeMap;
-
-use ostler_store::IntegrationConnection;
+use ostler_api::integration::ToolService;
 use serde_json::json;
 
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::screen::{Cell, DIM, GOOD, HEADER, NextCommand, WARNING, print_next, print_rows};
-use crate::secrets;
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(args).await?;
-    let integrations = operator.org(&org).integrations().await?;
-    let mut tools: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for spec in operator.tools.built_in.specs() {
-        for service in &spec.integrations {
-            tools.entry(service.to_string()).or_default().push(spec.name.to_string());
-        }
-    }
-    for integration in &integrations {
-        tools.entry(integration.service.to_string()).or_default();
-    }
-    let stored = |service: &str| {
-        integrations.iter().find(|integration| integration.service.to_string() == service)
-    };
-    let connected = |service: &str| {
-        stored(service)
-            .is_some_and(|integration| integration.connection == IntegrationConnection::Connected)
-    };
-    let key = |service: &str| stored(service).and_then(|integration| integration.secret.clone());
+    let org = open_org(args).await?;
+    let services: Vec<ToolService> = org.list(&["services"], &[], usize::MAX).await?;
     if args.output.json {
-        let all: Vec<_> = tools
-            .iter()
-            .map(|(service, tools)| {
-                json!({"service": service, "connected": connected(service), "tools": tools,
-                    "secret": key(service).map(|at| at.to_string())})
-            })
-            .collect();
-        return crate::commands::print_json(&all);
+        let all = services.iter().map(|one| {
+            json!({"service": one.service, "connected": one.connected, "tools": one.tools,
+                "secret": one.secret})
+        });
+        return crate::commands::print_json(&all.collect::<Vec<_>>());
     }
     let header = ["service", "state", "key", "tools"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(tools.iter().map(|(service, tools)| {
-        let state = if connected(service) {
+    rows.extend(services.iter().map(|one| {
+        let state = if one.connected {
             Cell::styled("connected", GOOD)
         } else {
             Cell::styled("not connected", DIM)
         };
-        let key = key(service).map_or_else(Cell::default, |at| {
-            match secrets::service_secrets(&operator.installation).read_key(org.id, &at) {
-                Ok(_) => at.to_string().into(),
-                Err(error) => Cell::styled(format!("{at}: {error}"), WARNING),
-            }
-        });
-        [service.as_str().into(), state, key, tools.join(", ").into()]
+        let key = match (&one.secret, &one.key_problem) {
+            (None, _) => Cell::default(),
+            (Some(at), None) => at.to_string().into(),
+            (Some(at), Some(problem)) => Cell::styled(format!("{at}: {problem}"), WARNING),
+        };
+        [one.service.as_str().into(), state, key, one.tools.join(", ").into()]
     }));
     print_rows(&rows);
-    if let Some(service) = tools.keys().find(|service| !connected(service)) {
-        let slug = &org.slug;
+    if let Some(ToolService { service, .. }) = services.iter().find(|one| !one.connected) {
+        let slug = &org.org.slug;
         let connect = format!("ostler integration connect {service} --org {slug}");
         print_next([NextCommand::new(connect, "")]);
     }

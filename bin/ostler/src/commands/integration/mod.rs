@@ -5,10 +5,11 @@ mod disconnect;
 mod ls;
 
 use clap::Subcommand;
-use ostler_store::{IntegrationConnection, OrgIntegration};
+use ostler_api::integration::ServiceConnection;
 use serde_json::json;
 
-use super::args::OrgArgs;
+use super::args::{OrgArgs, OutputArgs};
+use super::operator::print_result;
 use crate::screen::DIM;
 
 #[derive(Debug, Subcommand)]
@@ -27,7 +28,7 @@ Examples:
       --secret env:OSTLER_SECRET_ORG_01JD0V4K9PF2HT6Z3M8W5X7YBC_UNSPLASH
 
 The database stores where a key is, never the key itself: env:NAME or file:PATH.
-The process that runs the agents reads it there. An org may use variables that
+The process that runs the agents reads it there, also if you work on a server. An org may use variables that
 begin with OSTLER_SECRET_ and its id, and files in its own folder below secrets/.")]
     Connect(connect::ConnectArgs),
     /// Disconnect a service; agents lose the tools that need it
@@ -45,16 +46,14 @@ pub(crate) async fn run(command: &IntegrationCommand) -> anyhow::Result<()> {
     }
 }
 
-/// Prints an integration after it was connected or disconnected.
-fn print_integration(integration: &OrgIntegration, json: bool, text: &str) -> anyhow::Result<()> {
-    if json {
-        let connected = integration.connection == IntegrationConnection::Connected;
-        let secret = integration.secret.as_ref().map(ToString::to_string);
-        return super::print_json(
-            &json!({"service": integration.service, "connected": connected, "secret": secret}),
-        );
-    }
-    let key = integration.secret.as_ref().map_or_else(String::new, |at| format!("  key: {at}"));
-    anstream::println!("{} {text}{DIM}{key}{DIM:#}", integration.service);
-    Ok(())
+/// Prints a service after it was connected or disconnected.
+fn print_connection(
+    service: &ServiceConnection,
+    output: &OutputArgs,
+    text: &str,
+) -> anyhow::Result<()> {
+    let ServiceConnection { service, connected, secret, .. } = service;
+    let json = json!({"service": service, "connected": connected, "secret": secret});
+    let key = secret.as_ref().map_or_else(String::new, |at| format!("  key: {at}"));
+    print_result(output, &json, &format!("{service} {text}{DIM}{key}{DIM:#}"))
 }

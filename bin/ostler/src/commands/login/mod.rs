@@ -2,6 +2,8 @@
 
 mod credential;
 
+use std::time::Duration;
+
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use ostler_api::account::LoginRequest;
@@ -107,6 +109,7 @@ async fn log_in_with(url: &str, email: String, password: String) -> anyhow::Resu
         path: "/v1/login".to_owned(),
         body: serde_json::to_vec(&LoginRequest { email, password })?,
         key: None,
+        extra_time: Duration::ZERO,
     };
     let (cookie, response) = NetworkApi::anonymous(url)?.log_in(&request).await?;
     if response.status != 200 {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use ostler_domain::tool::org_tools::OrgTool;
 
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::commands::tools::definition;
 
 #[derive(Debug, Args)]
@@ -20,7 +20,8 @@ pub(crate) struct AddArgs {
 
 pub(super) async fn run(args: &AddArgs) -> anyhow::Result<()> {
     let server = OrgTool::Mcp(definition::read(&args.file)?);
-    let (operator, org) = open_org(&args.target).await?;
-    let next = format!("next  ostler mcp test {} --org {}  see its tools", server.name(), org.slug);
-    definition::save(&operator, &org, server, &args.target.output, &next).await
+    let org = open_org(&args.target).await?;
+    let (name, slug) = (server.name(), &org.org.slug);
+    let next = format!("next  ostler mcp test {name} --org {slug}  see its tools");
+    definition::save(&org, &server, &args.target.output, &next).await
 }

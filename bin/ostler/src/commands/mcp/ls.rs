@@ -1,27 +1,25 @@
 //! `ostler mcp ls`.
 
 use jiff::Timestamp;
+use ostler_api::tool::DefinedToolKind;
 use ostler_domain::tool::mcp::McpServer;
-use ostler_domain::tool::org_tools::OrgTool;
 use serde_json::json;
 
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
+use crate::commands::tools::definition;
 use crate::screen::{Cell, HEADER, NextCommand, print_next, print_rows};
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(args).await?;
-    let stored = operator.org(&org).own_tools().await?;
-    let servers: Vec<(&McpServer, Timestamp)> = stored
-        .iter()
-        .filter_map(|one| match &one.tool {
-            OrgTool::Mcp(server) => {
-                let saved_at = Timestamp::from_millisecond(one.saved_at.as_millis());
-                Some((server, saved_at.unwrap_or_default()))
-            }
-            OrgTool::Http(_) => None,
-        })
-        .collect();
+    let org = open_org(args).await?;
+    let mut servers: Vec<(McpServer, Timestamp)> = Vec::new();
+    for one in definition::all(&org).await? {
+        if one.kind == DefinedToolKind::McpServer {
+            let saved_at = Timestamp::from_millisecond(one.saved_at.as_millis());
+            let server = serde_json::from_value(one.definition)?;
+            servers.push((server, saved_at.unwrap_or_default()));
+        }
+    }
     if args.output.json {
         let all: Vec<_> = servers
             .iter()
@@ -30,8 +28,8 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
         return crate::commands::print_json(&all);
     }
     if servers.is_empty() {
-        anstream::println!("{} has no MCP servers", org.name);
-        print_next([NextCommand::new(format!("ostler mcp add FILE --org {}", org.slug), "")]);
+        anstream::println!("{} has no MCP servers", org.org.name);
+        print_next([NextCommand::new(format!("ostler mcp add FILE --org {}", org.org.slug), "")]);
         return Ok(());
     }
     let header = ["server", "for", "tools", "reached by"];
@@ -47,6 +45,6 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
         ]
     }));
     print_rows(&rows);
-    print_next([NextCommand::new(format!("ostler mcp test NAME --org {}", org.slug), "")]);
+    print_next([NextCommand::new(format!("ostler mcp test NAME --org {}", org.org.slug), "")]);
     Ok(())
 }

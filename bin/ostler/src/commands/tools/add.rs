@@ -6,8 +6,8 @@ use clap::Args;
 use ostler_domain::tool::org_tools::OrgTool;
 
 use super::definition;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
@@ -20,11 +20,11 @@ pub(crate) struct AddArgs {
 
 pub(super) async fn run(args: &AddArgs) -> anyhow::Result<()> {
     let tool = OrgTool::Http(definition::read(&args.file)?);
-    let (operator, org) = open_org(&args.target).await?;
+    let org = open_org(&args.target).await?;
     let next = format!(
         "next  ostler tools test {} --org {} --arguments '{{…}}'  try it",
         tool.name(),
-        org.slug
+        org.org.slug
     );
-    definition::save(&operator, &org, tool, &args.target.output, &next).await
+    definition::save(&org, &tool, &args.target.output, &next).await
 }

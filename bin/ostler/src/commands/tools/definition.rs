@@ -4,18 +4,17 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use ostler_domain::org::Org;
-use ostler_domain::tool::org_tools::OrgTool;
-use ostler_engine::secret::SecretError;
-use ostler_runtime::operations::ToolChange;
+use ostler_api::tool::{DefinedTool, DefinedToolKind, DefinitionChange, SavedDefinition};
+use ostler_domain::tool::org_tools::{OrgTool, OrgToolKind};
+use ostler_runtime::operations::OperationError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use crate::api_client::OrgApi;
 use crate::commands::args::OutputArgs;
-use crate::commands::operator::{Operator, print_result};
-use crate::screen::WARNING;
-use crate::{secrets, tool_check};
+use crate::commands::operator::print_result;
+use crate::screen::print_notes;
 
 /// The longest file that is read.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -35,47 +34,55 @@ pub(in crate::commands) fn read<T: DeserializeOwned>(file: &Path) -> anyhow::Res
     toml::from_str(&text).with_context(|| format!("{name} is not valid"))
 }
 
-/// Saves a definition and prints what that changed.
+/// Saves a definition and prints what that changed. `next` is the command that tries it.
 pub(in crate::commands) async fn save(
-    operator: &Operator,
-    org: &Org,
-    tool: OrgTool,
+    org: &OrgApi,
+    tool: &OrgTool,
     output: &OutputArgs,
     next: &str,
 ) -> anyhow::Result<()> {
-    let (kind, name) = (tool.kind().description(), tool.name().to_owned());
-    let mut problems = Vec::new();
-    if tool.check().is_empty() {
-        check_secret_places(operator, org, &tool)?;
-        problems = tool_check::problems(&operator.installation, org.id, &tool);
-    }
-    let change = operator.org(org).save_tool(tool).await?;
-    print_problems(&problems);
-    let (state, sentence) = match change {
-        ToolChange::Added => ("added", "added"),
-        ToolChange::Replaced => ("replaced", "replaced"),
-        ToolChange::Unchanged => ("unchanged", "unchanged: it was there already, just like this"),
+    let saved: SavedDefinition = match tool {
+        OrgTool::Http(definition) => org.put(&["tools", tool.name()], definition).await?,
+        OrgTool::Mcp(definition) => org.put(&["mcp-servers", tool.name()], definition).await?,
     };
-    let json = json!({"org": org.id, "name": name, "change": state});
+    print_notes(&saved.notes);
+    let sentence = match saved.change {
+        DefinitionChange::Added => "added",
+        DefinitionChange::Replaced => "replaced",
+        DefinitionChange::Unchanged => "unchanged: it was there already, just like this",
+    };
+    let json = json!({"org": org.org.id, "name": saved.name, "change": saved.change});
+    let (kind, name) = (tool.kind().description(), saved.name);
     print_result(output, &json, &format!("{kind} {name} {sentence}\n\n{next}"))
 }
 
-/// Fails if a tool names a secret of another org.
-fn check_secret_places(operator: &Operator, org: &Org, tool: &OrgTool) -> anyhow::Result<()> {
-    let readable = secrets::org_secrets(&operator.installation);
-    let foreign = tool_check::secrets_of(tool).into_iter().find_map(|secret| {
-        let error = readable.read(org.id, secret).err()?;
-        (!matches!(error, SecretError::NotSet(_) | SecretError::FileUnreadable { .. }))
-            .then_some(error)
-    });
-    foreign.map_or(Ok(()), |error| Err(error.into()))
+/// Returns the HTTP tools and MCP servers that an org has defined.
+pub(in crate::commands) async fn all(org: &OrgApi) -> anyhow::Result<Vec<DefinedTool>> {
+    org.list(&["tool-definitions"], &[], usize::MAX).await
 }
 
-/// Prints what keeps tools from working on this machine.
-pub(in crate::commands) fn print_problems(problems: &[String]) {
-    for problem in problems {
-        anstream::eprintln!("{WARNING}note{WARNING:#}: {problem}");
-    }
+/// Returns one of the definitions of an org. Fails if there is none of this name.
+pub(in crate::commands) async fn find(
+    org: &OrgApi,
+    kind: OrgToolKind,
+    name: &str,
+) -> anyhow::Result<OrgTool> {
+    let wanted = match kind {
+        OrgToolKind::Http => DefinedToolKind::HttpTool,
+        OrgToolKind::Mcp => DefinedToolKind::McpServer,
+    };
+    let known: Vec<DefinedTool> =
+        all(org).await?.into_iter().filter(|one| one.kind == wanted).collect();
+    let names = || known.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
+    let Some(found) = known.iter().find(|one| one.name == name) else {
+        let (kind, name, known) = (kind.description(), name.to_owned(), names());
+        return Err(OperationError::NoOwnTool { kind, name, known }.into());
+    };
+    let definition = found.definition.clone();
+    Ok(match kind {
+        OrgToolKind::Http => OrgTool::Http(serde_json::from_value(definition)?),
+        OrgToolKind::Mcp => OrgTool::Mcp(serde_json::from_value(definition)?),
+    })
 }
 
 /// Prints a definition as TOML, or as JSON.

@@ -1,13 +1,14 @@
 //! `ostler tools show`.
 
 use clap::Args;
+use ostler_api::page::Page;
+use ostler_api::tool::{CatalogueTool, ToolCatalogue};
 use ostler_domain::tool::org_tools::OrgToolKind;
-use ostler_engine::tool::ToolDefinition;
 use serde_json::{Value, json};
 
 use super::definition;
+use crate::api_client::ApiClient;
 use crate::commands::args::{OrgArgs, OutputArgs};
-use crate::commands::operator::{Operator, open_org};
 use crate::screen::{Cell, DIM, HEADER, print_paragraph, print_rows};
 
 #[derive(Debug, Args)]
@@ -20,24 +21,26 @@ pub(crate) struct ShowArgs {
 }
 
 pub(super) async fn run(args: &ShowArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.target.installation).await?;
-    if let Some(tool) = operator.tools.built_in.definition(&args.name) {
+    let api = ApiClient::open(&args.target.installation).await?;
+    let built_in: Page<CatalogueTool> = api.get(&["tools"], &[]).await?;
+    let is_named = |tool: &&CatalogueTool| tool.spec.name.as_str() == args.name;
+    if let Some(tool) = built_in.items.iter().find(is_named) {
         return print(tool, &args.target.output);
     }
-    let (operator, org) = open_org(&args.target).await?;
-    let operations = operator.org(&org);
-    if let Some(tool) = operations.tool_set().await?.tools.definition(&args.name)
-        && args.name.starts_with("mcp__")
-    {
-        return print(tool, &args.target.output);
+    let org = api.find_org(&args.target.org).await?;
+    if args.name.starts_with("mcp__") {
+        let catalogue: ToolCatalogue = org.get(&["tool-catalogue"]).await?;
+        if let Some(tool) = catalogue.tools.iter().find(is_named) {
+            return print(tool, &args.target.output);
+        }
     }
-    let stored = operations.own_tool(OrgToolKind::Http, &args.name).await?;
-    definition::print(&stored.tool, &args.target.output)
+    let tool = definition::find(&org, OrgToolKind::Http, &args.name).await?;
+    definition::print(&tool, &args.target.output)
 }
 
 /// Prints what models are told about a tool, and its arguments.
-fn print(tool: &ToolDefinition, output: &OutputArgs) -> anyhow::Result<()> {
-    let ToolDefinition { spec, description, schema, .. } = tool;
+fn print(tool: &CatalogueTool, output: &OutputArgs) -> anyhow::Result<()> {
+    let CatalogueTool { spec, description, arguments: schema, .. } = tool;
     if output.json {
         let mut value = json!(spec);
         value["description"] = json!(description);

@@ -1,13 +1,12 @@
 //! `ostler tools test`.
 
-use std::time::Instant;
-
 use clap::Args;
-use ostler_engine::outcome::OutcomeStatus;
+use ostler_api::tool::{ToolTestRequest, ToolTestResult};
 use serde_json::{Value, json};
 
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{open_org, print_result};
+use crate::commands::operator::print_result;
 use crate::screen::{GOOD, WARNING};
 
 #[derive(Debug, Args)]
@@ -31,15 +30,14 @@ fn parse_arguments(text: &str) -> Result<Value, String> {
 }
 
 pub(super) async fn run(args: &TestArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let started = Instant::now();
-    let outcome = operator.org(&org).test_tool(&args.name, &args.arguments).await?;
-    let millis = started.elapsed().as_millis();
-    let json = json!({"org": org.id, "tool": args.name, "status": outcome.status,
-        "content": outcome.content, "millis": millis});
-    let status = serde_json::to_value(outcome.status)?;
-    let status = status.as_str().unwrap_or_default().replace('_', " ");
-    let style = if outcome.status == OutcomeStatus::Ok { GOOD } else { WARNING };
-    let text = format!("{style}{status}{style:#} after {millis} ms\n\n{}", outcome.content);
+    let org = open_org(&args.target).await?;
+    let request = ToolTestRequest { arguments: args.arguments.clone() };
+    let ToolTestResult { status, content, millis } =
+        org.post(&["tools", &args.name, "test"], &request).await?;
+    let json = json!({"org": org.org.id, "tool": args.name, "status": status,
+        "content": content, "millis": millis});
+    let style = if status == "ok" { GOOD } else { WARNING };
+    let status = status.replace('_', " ");
+    let text = format!("{style}{status}{style:#} after {millis} ms\n\n{content}");
     print_result(&args.target.output, &json, &text)
 }

@@ -56,6 +56,88 @@ pub(super) const CASES: &[(&str, &[&[&str]])] = &[
     ("tools ls", &[&[], &["--json"], &["--org", "bella"], &["--org", "bella", "--json"]]),
     ("credit spend", &[&["--org", "bella"], &["--org", "bella", "--days", "3", "--json"]]),
     ("agent promotion ls", &[&["--org", "bella"]]),
+    ("instruction ls", &[&["gia", "--org", "bella", "--json"], &["nobody", "--org", "bella"]]),
+    (
+        "instruction withdraw",
+        &[&["ntc_01jd0v4k9pf2ht6z3m8w5x7ybc", "--org", "bella"], &["zzzz", "--org", "bella"]],
+    ),
+    ("link ls", &[&[], &["--json"]]),
+    ("link create", &[&["nobody@x.org"]]),
+    ("link revoke", &[&["77123456"], &["nobody@x.org", "--json"]]),
+    (
+        "contact ls",
+        &[
+            &["--org", "bella"],
+            &["--org", "bella", "--search", "rosa", "--json"],
+            &["--org", "bella", "--limit", "1", "--json"],
+            &["--org", "nobody"],
+        ],
+    ),
+    (
+        "contact show",
+        &[
+            &["rosa", "--org", "bella"],
+            &["rosa", "--org", "bella", "--json"],
+            &["zzzz", "--org", "bella"],
+        ],
+    ),
+    ("contact export", &[&["zzzz", "--org", "bella"]]),
+    (
+        "agent ls",
+        &[
+            &["--org", "bella"],
+            &["--org", "bella", "--all", "--json"],
+            &["--queues"],
+            &["--can", "nothing"],
+            &["--org", "nobody"],
+        ],
+    ),
+    (
+        "agent show",
+        &[
+            &["gia", "--org", "bella"],
+            &["quinn", "--json"],
+            &["legal"],
+            &["nobody"],
+            &["gia", "--org", "harbour"],
+        ],
+    ),
+    ("channel ls", &[&["--org", "bella"], &["--org", "bella", "--json"], &["--org", "harbour"]]),
+    (
+        "tools explain",
+        &[
+            &["--session", "{rosa}"],
+            &["--session", "rosa", "--agent", "gia", "--json"],
+            &["--session", "rosa", "--tool", "refund_payment"],
+            &["--session", "rosa", "--agent", "enso"],
+            &["--agent", "enzo", "--tool", "nothing"],
+            &["--agent", "enzo", "--org", "bella", "--json"],
+            &["--agent", "nobody"],
+        ],
+    ),
+    ("harness show", &[&["{run}"], &["{run}", "--json"], &["zzzz"]]),
+    (
+        "harness replay",
+        &[
+            &["{run}"],
+            &["{run}", "--model", "nothing"],
+            &["{run}", "--policy", "world.toml"],
+            &["zzzz", "--yes"],
+        ],
+    ),
+    ("integration ls", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
+    ("mcp ls", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
+    ("mcp show", &[&["nothing", "--org", "bella"]]),
+    ("mcp test", &[&["nothing", "--org", "bella"]]),
+    (
+        "tools show",
+        &[
+            &["refund_payment"],
+            &["refund_payment", "--json"],
+            &["nothing", "--org", "bella"],
+            &["mcp__nothing__x", "--org", "bella"],
+        ],
+    ),
     ("org tree", &[&[], &["--json"]]),
     ("policy show", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
     (
@@ -200,11 +282,97 @@ pub(super) const CASES: &[(&str, &[&[&str]])] = &[
         ],
     ),
     ("data rm", &[&["product", "B-1", "--org", "bella"], &["product", "B-1", "--org", "bella"]]),
+    ("agent promotion review", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
     ("agent promotion approve", &[&["gia", "--org", "bella"]]),
     ("agent promotion reject", &[&["gia", "--reason", "no", "--org", "bella"]]),
+    (
+        "channel add",
+        &[
+            &["webchat", "--org", "bella"],
+            &["webchat", "--org", "bella", "--json"],
+            &["telegram", "--org", "bella"],
+            &["telegram", "--org", "bella", "--secret", "file:bot"],
+            &["telegram", "--org", "bella", "--secret", "env:PATH"],
+            &["telgram", "--org", "bella"],
+            &["sms", "--org", "bella", "--settings", "{"],
+            &["sms", "--org", "bella", "--settings", "{\"url\": \"https://x.example/out\"}"],
+            &["webchat", "--org", "bella", "--settings", "{\"origin\": \"x\"}"],
+            &["webchat", "--org", "bella", "--agent", "nobody"],
+        ],
+    ),
+    (
+        "channel change",
+        &[
+            &["{webchat}", "--org", "bella", "--off"],
+            &["{webchat}", "--org", "bella", "--on", "--json"],
+            &["{webchat}", "--org", "bella", "--agent", "nobody"],
+            &["{webchat}", "--org", "bella", "--settings", "{\"color\": 1}"],
+            &["zzzz", "--org", "bella", "--off"],
+        ],
+    ),
+    (
+        "tools add",
+        &[
+            &["tool.toml", "--org", "bella"],
+            &["tool.toml", "--org", "bella", "--json"],
+            &["broken.csv", "--org", "bella"],
+            &["wrong_tool.toml", "--org", "bella"],
+            &["foreign_tool.toml", "--org", "bella"],
+            &["missing.toml", "--org", "bella"],
+        ],
+    ),
+    (
+        "tools test",
+        &[
+            &["shop_order", "--org", "bella"],
+            &["refund_payment", "--org", "bella"],
+            &["nothing", "--org", "bella", "--json"],
+        ],
+    ),
+    (
+        "mcp add",
+        &[
+            &["server.toml", "--org", "bella"],
+            &["server.toml", "--org", "bella", "--json"],
+            &["tool.toml", "--org", "bella"],
+        ],
+    ),
+    (
+        "integration connect",
+        &[
+            &["payments", "--org", "bella"],
+            &["payments", "--org", "bella", "--json"],
+            &["unsplash", "--org", "bella"],
+            &["unsplash", "--org", "bella", "--secret", "file:unsplash"],
+            &["unsplash", "--org", "bella", "--secret", "env:PATH"],
+            &["stripe", "--org", "bella"],
+        ],
+    ),
+    (
+        "integration disconnect",
+        &[&["unsplash", "--org", "bella", "--json"], &["stripe", "--org", "bella"]],
+    ),
+    ("contact link", &[&["rosa", "nobody", "--org", "bella"], &["zzzz", "x", "--org", "bella"]]),
+    (
+        "contact delete",
+        &[
+            &["nobody", "--org", "bella"],
+            &["nobody", "--org", "bella", "--yes"],
+            &["con_01jd0v4k9pf2ht6z3m8w5x7ybc", "--org", "bella", "--yes", "--json"],
+        ],
+    ),
     ("tools rm", &[&["nothing", "--org", "bella"]]),
     ("mcp rm", &[&["nothing", "--org", "bella"]]),
     ("agent start", &[&["ada", "--type", "human", "--can", "review", "--json"], &["eve"]]),
+    (
+        "agent send",
+        &[
+            &["ada", "May we ship?", "--no-reply"],
+            &["ada", "May we ship?", "--no-reply", "--json"],
+            &["ada", "Sign it", "--approver", "nobody", "--no-reply"],
+            &["nobody", "hello"],
+        ],
+    ),
     ("agent stop", &[&["eve"]]),
     ("agent rm", &[&["eve"]]),
     (
@@ -262,6 +430,7 @@ pub(super) const ON_THE_MACHINE: &[&str] = &[
     "permission ls",
     "permission test",
     "permission trust",
+    "permission what-if",
     "prune",
     "restore",
     "run",
@@ -276,32 +445,6 @@ pub(super) const OF_THE_PROCESS: &[&str] = &["bus status"];
 
 /// Operating commands that still work on a local installation only. Nothing is added here.
 pub(super) const LOCAL_ONLY: &[&str] = &[
-    "agent ls",
-    "agent promotion review",
-    "agent send",
-    "agent show",
-    "channel add",
-    "channel change",
-    "channel ls",
-    "contact delete",
-    "contact export",
-    "contact link",
-    "contact ls",
-    "contact show",
-    "harness replay",
-    "harness show",
-    "instruction ls",
-    "instruction withdraw",
-    "integration connect",
-    "integration disconnect",
-    "integration ls",
-    "link create",
-    "link ls",
-    "link revoke",
-    "mcp add",
-    "mcp ls",
-    "mcp show",
-    "mcp test",
     "member accept",
     "member add",
     "member invite",
@@ -309,7 +452,6 @@ pub(super) const LOCAL_ONLY: &[&str] = &[
     "model ls",
     "model test",
     "model use",
-    "permission what-if",
     "send",
     "soul proposals approve",
     "soul proposals ls",
@@ -319,10 +461,6 @@ pub(super) const LOCAL_ONLY: &[&str] = &[
     "soul reflect",
     "team ask",
     "team broadcast",
-    "tools add",
-    "tools explain",
-    "tools show",
-    "tools test",
     "user invite",
     "user log-out",
     "user ls",
@@ -340,6 +478,12 @@ pub(super) const LOCAL_ONLY: &[&str] = &[
     "workflow skip",
 ];
 
+/// An HTTP tool with a secret that is not there.
+const TOOL: &str = "name = \"shop_order\"\ndescription = \"Looks up an order.\"\n\
+    risk = \"read\"\nurl = \"https://shop.example/orders/{order}\"\n\
+    headers = { Authorization = \"Bearer file:shop_token\" }\n\n[input]\n\
+    required = [\"order\"]\nproperties.order = { type = \"string\" }\n";
+
 /// The files of the folder in which commands run.
 pub(super) const FILES: &[(&str, &str)] = &[
     ("README.md", "# Read me\n\nA text.\n"),
@@ -347,6 +491,18 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("SOUL.md", "+++\npersonality = \"Short and warm.\"\n+++\n\n# Gia\n"),
     ("products.csv", "sku,name,price,currency\nB-1,Bell,12.00,EUR\n"),
     ("broken.csv", "sku,name,price,currency\nB-2,Horn,cheap,EUR\n"),
+    ("tool.toml", TOOL),
+    (
+        "wrong_tool.toml",
+        "name = \"get_order\"\ndescription = \"Looks up an order.\"\nrisk = \"read\"\n\
+         url = \"https://shop.example/{number}\"\n",
+    ),
+    (
+        "foreign_tool.toml",
+        "name = \"other\"\ndescription = \"Looks up an order.\"\nrisk = \"read\"\n\
+         url = \"https://shop.example/\"\nheaders = { Authorization = \"Bearer env:PATH\" }\n",
+    ),
+    ("server.toml", "name = \"stock\"\nurl = \"http://127.0.0.1:1/mcp\"\n"),
     (
         "world.toml",
         "[[org]]\nslug = \"sette\"\nname = \"Sette\"\n\n[[agent]]\norg = \"sette\"\n\

@@ -2,6 +2,7 @@
 //! installation.
 
 mod cases;
+mod people;
 
 use std::fs;
 use std::path::Path;
@@ -32,8 +33,14 @@ fn normalized_word(word: &str) -> String {
     let is_id = core.split_once('_').is_some_and(|(kind, id)| {
         kind.len() == 3 && id.len() == 26 && id.chars().all(|c| c.is_ascii_alphanumeric())
     });
+    // New secrets are in files that are called after the id of their channel.
+    let is_new_file = core.strip_prefix("file:").is_some_and(|name| name.starts_with("bnd_"));
     let core = if core.starts_with("OST-") {
         "CODE"
+    } else if is_new_file {
+        "FILE"
+    } else if core.starts_with("http://127.0.0.1:") {
+        "ADDRESS"
     } else if is_time {
         "TIME"
     } else if is_id {
@@ -122,9 +129,12 @@ fn k03_each_operating_command_prints_the_same_on_a_server() {
     };
     let approval = demo.json(&["approval", "ls", "--org", "bella"])[0].clone();
     let text = |value: &Value| value.as_str().expect("text").to_owned();
+    let session = demo.json(&["session", "show", "rosa", "--org", "bella"]);
     let names = [
+        ("{run}", text(&session["runs"][0]["id"])),
         ("{rosa}", text(&approval["session"])),
         ("{approval}", text(&approval["id"])),
+        ("{webchat}", id(&["channel", "ls", "--org", "bella"], "binding")),
         ("{issue}", id(&["issue", "ls", "--org", "bella"], "id")),
     ];
     let mut different = Vec::new();

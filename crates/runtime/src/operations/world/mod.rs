@@ -16,9 +16,10 @@ use std::sync::Arc;
 
 use ostler_domain::channel::Channel;
 use ostler_domain::id::{BindingId, OrgId};
-use ostler_domain::org::OrgPlace;
 use ostler_domain::org::permission::OrgPermission;
+use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::secret::SecretRef;
+use ostler_domain::tool::Integration;
 use ostler_domain::tool::org_tools::OrgTool;
 use ostler_store::OrgBinding;
 use ostler_world::plan::{AppliedFiles, Keep, Plan};
@@ -45,6 +46,17 @@ pub trait ApplyHost: Send + Sync {
         channel: &Channel,
     ) -> std::result::Result<Option<SecretRef>, String>;
 
+    /// Creates the secret of a channel that somebody connects without one, or finds it where it
+    /// is by default. Fails if only its provider makes such a secret and it is not there.
+    fn channel_secret(
+        &self,
+        org: OrgId,
+        binding: BindingId,
+        channel: &Channel,
+    ) -> std::result::Result<Option<SecretRef>, String> {
+        self.new_secret(org, binding, channel)
+    }
+
     /// Checks that a channel can be opened with its settings.
     fn check_channel(&self, org: OrgId, binding: &OrgBinding) -> std::result::Result<(), String>;
 
@@ -56,6 +68,33 @@ pub trait ApplyHost: Send + Sync {
     /// Returns what keeps a tool of an org from working on this machine.
     fn tool_notes(&self, _: OrgId, _: &OrgTool) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Checks a tool of an org: fails if it uses a secret that is not the org's, and returns
+    /// what keeps it from working on this machine.
+    fn check_tool(&self, org: OrgId, tool: &OrgTool) -> std::result::Result<Vec<String>, String> {
+        Ok(self.tool_notes(org, tool))
+    }
+
+    /// Checks the place of an org's key of a service: fails if it is not the org's, and returns
+    /// what is wrong with the key on this machine.
+    fn check_service_key(
+        &self,
+        _: OrgId,
+        _: &Integration,
+        _: &SecretRef,
+    ) -> std::result::Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    /// Returns the place where the key of a service is by default; `None` if it needs none.
+    /// Fails if the key is not there.
+    fn default_service_key(
+        &self,
+        _: &Org,
+        _: &Integration,
+    ) -> std::result::Result<Option<SecretRef>, String> {
+        Ok(None)
     }
 
     /// Returns what keeps a channel from working on this machine.

@@ -4,20 +4,20 @@ mod queue;
 
 use anyhow::bail;
 use clap::Args;
-use ostler_domain::agent::{Agent, AgentKind, Protection};
-use ostler_domain::org::Org;
-use ostler_domain::org::layer::BusinessPosition;
+use ostler_api::agent::{AgentChannel, AgentDetail, AgentSummary};
+use ostler_api::org::OrgSummary;
+use ostler_domain::agent::AgentKind;
+use ostler_domain::money::Usd;
 use ostler_domain::queue_agent::name::AgentName;
-use ostler_runtime::agents::{QueueError, Registry as _, StoredRecords};
-use ostler_store::OrgBinding;
+use ostler_runtime::agents::QueueError;
 use serde_json::{Value, json};
 
 use super::ls::status;
+use crate::api_client::{OrgApi, open_orgs};
 use crate::commands::args::BusArgs;
-use crate::commands::operator::Operator;
 use crate::screen::{Cell, DIM, HEADER, count, print_fields};
 
-/// Costs are stored in millionths of a dollar.
+/// Costs are in millionths of a dollar.
 const MICROS_PER_CENT: u64 = 10_000;
 
 #[derive(Debug, Args)]
@@ -30,32 +30,30 @@ pub(crate) struct AgentShowArgs {
 }
 
 pub(super) async fn run(args: &AgentShowArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.bus.installation).await?;
-    let orgs = match &args.bus.org {
-        Some(name) => vec![crate::commands::find_org(&operator.store, name).await?],
-        None => operator.store.orgs().await?,
-    };
-    match find(&operator, &orgs, &args.name).await? {
-        Some((org, agent)) => show_agent(args, &operator, org, &agent).await,
-        None => show_queue_agent(args, &operator, &orgs).await,
+    let name = args.bus.org.as_deref().unwrap_or_default();
+    let orgs = open_orgs(&args.bus.installation, name).await?;
+    match find(&orgs, &args.name).await? {
+        Some((org, agent)) => show_agent(args, org, &agent).await,
+        None => show_queue_agent(args, &orgs).await,
     }
 }
 
 /// Finds an agent by slug or name. Fails if several orgs have one.
 async fn find<'o>(
-    operator: &Operator,
-    orgs: &'o [Org],
+    orgs: &'o [OrgApi],
     name: &str,
-) -> anyhow::Result<Option<(&'o Org, Agent)>> {
+) -> anyhow::Result<Option<(&'o OrgApi, AgentSummary)>> {
     let mut found = Vec::new();
     for org in orgs {
-        let agents = operator.store.org(org.id).agents().await?;
-        let same = |agent: &Agent| agent.slug == name || agent.display_name == name;
+        let agents: Vec<AgentSummary> = org.list(&["agent-summaries"], &[], usize::MAX).await?;
+        let same = |agent: &AgentSummary| agent.slug == name || agent.name == name;
         found.extend(agents.into_iter().filter(same).map(|agent| (org, agent)));
     }
     if found.len() > 1 {
-        let each: Vec<String> =
-            found.iter().map(|(org, agent)| format!("{} of {}", agent.slug, org.slug)).collect();
+        let each: Vec<String> = found
+            .iter()
+            .map(|(org, agent)| format!("{} of {}", agent.slug, org.org.slug))
+            .collect();
         bail!("several agents are called `{name}`: {}; name the org with --org", each.join(", "));
     }
     Ok(found.pop())
@@ -63,28 +61,22 @@ async fn find<'o>(
 
 async fn show_agent(
     args: &AgentShowArgs,
-    operator: &Operator,
-    org: &Org,
-    agent: &Agent,
+    org: &OrgApi,
+    agent: &AgentSummary,
 ) -> anyhow::Result<()> {
-    let bindings = operator.org(org).bindings().await?;
-    let bindings: Vec<OrgBinding> =
-        bindings.into_iter().filter(|bound| bound.agent == agent.id).collect();
-    let soul = operator.org(org).soul_versions(&agent.slug).await?.last().map(|soul| soul.version);
+    let detail: AgentDetail = org.get(&["agents", &agent.slug, "summary"]).await?;
     let on_queue = match agent.slug.parse::<AgentName>() {
-        Ok(name) if is_registered(operator, org, &name).await? => {
-            Some(queue::load(&args.bus, org, &name).await?)
-        }
-        _ => None,
+        Ok(name) => queue::load(&args.bus, org, &name).await?,
+        Err(_) => None,
     };
     if args.bus.output.json {
-        let mut json = agent_json(org, agent);
-        json["soul_version"] = json!(soul);
-        json["channels"] = bindings.iter().map(binding_json).collect();
+        let mut json = agent_json(&org.org, &detail.agent);
+        json["soul_version"] = json!(detail.soul_version);
+        json["channels"] = json!(detail.channels);
         json["queue"] = json!(on_queue);
         return crate::commands::print_json(&json);
     }
-    print(org, agent, &bindings, soul);
+    print(&org.org, &detail);
     if let Some(details) = &on_queue {
         anstream::println!();
         queue::print(details);
@@ -92,19 +84,14 @@ async fn show_agent(
     Ok(())
 }
 
-async fn show_queue_agent(
-    args: &AgentShowArgs,
-    operator: &Operator,
-    orgs: &[Org],
-) -> anyhow::Result<()> {
+async fn show_queue_agent(args: &AgentShowArgs, orgs: &[OrgApi]) -> anyhow::Result<()> {
     let name: AgentName = args.name.parse()?;
     for org in orgs {
-        if is_registered(operator, org, &name).await? {
-            let details = queue::load(&args.bus, org, &name).await?;
+        if let Some(details) = queue::load(&args.bus, org, &name).await? {
             if args.bus.output.json {
                 let mut json = json!(details);
                 json["runs_on"] = "queue".into();
-                json["org"] = org.slug.as_str().into();
+                json["org"] = org.org.slug.as_str().into();
                 return crate::commands::print_json(&json);
             }
             queue::print(&details);
@@ -114,55 +101,34 @@ async fn show_queue_agent(
     Err(QueueError::UnknownAgent(name).into())
 }
 
-async fn is_registered(operator: &Operator, org: &Org, name: &AgentName) -> anyhow::Result<bool> {
-    let registry = StoredRecords::new(operator.store.clone(), org.id);
-    Ok(registry.get(name).await?.is_some())
+/// Returns an agent at a glance, with its org.
+pub(super) fn agent_json(org: &OrgSummary, agent: &AgentSummary) -> Value {
+    let mut json = json!(agent);
+    json["runs_on"] = "conversations".into();
+    json["org"] = org.slug.as_str().into();
+    json["org_id"] = json!(org.id);
+    json
 }
 
-fn binding_json(bound: &OrgBinding) -> Value {
-    let binding = &bound.binding;
-    json!({"binding": binding.id, "channel": binding.channel, "enabled": binding.enabled,
-        "priority": binding.priority})
-}
-
-/// Returns the configuration of an agent, with the names of world files.
-pub(super) fn agent_json(org: &Org, agent: &Agent) -> Value {
-    let position = BusinessPosition::of(org, &agent.subtype);
-    json!({"runs_on": "conversations", "id": agent.id, "org": org.slug, "org_id": org.id,
-        "slug": agent.slug, "name": agent.display_name, "subtype": agent.subtype.name(),
-        "business_layer": position.business_layer.number(),
-        "guardrail_layer": position.guardrail_layer.number(),
-        "status": agent.status, "kind": agent.kind,
-        "protected": agent.protection == Protection::Protected,
-        "autonomy": agent.autonomy.name(), "models": agent.models,
-        "profile": agent.tools.profile.name(), "tools": agent.tools.policy,
-        "require_approval_for": agent.require_approval_for,
-        "blocked_topics": agent.blocked_topics,
-        "limits": {"max_messages_per_day": agent.limits.max_messages_per_day,
-            "max_cents_per_day": agent.limits.max_cost_per_day.as_micros() / MICROS_PER_CENT},
-        "brand": agent.brand, "knowledge_tags": agent.knowledge_tags,
-        "created_at": agent.created_at})
-}
-
-fn print(org: &Org, agent: &Agent, bindings: &[OrgBinding], soul: Option<u32>) {
+fn print(org: &OrgSummary, detail: &AgentDetail) {
+    let AgentDetail { agent, soul_version, channels } = detail;
     let mut fields = identity(org, agent);
     fields.extend(rules(agent));
-    let channels = bindings.iter().map(|bound| {
-        let state = if bound.binding.enabled { "" } else { " (off)" };
-        format!("{}{state}", bound.binding.channel)
+    let channels = channels.iter().map(|AgentChannel { channel, enabled, .. }| {
+        let state = if *enabled { "" } else { " (off)" };
+        format!("{channel}{state}")
     });
     fields.push(("channels", or(channels.collect::<Vec<_>>().join(", "), "bound to none")));
-    fields.extend(soul.map(|version| ("soul", format!("version {version}"))));
-    let mut rows = vec![[Cell::styled(agent.display_name.as_str(), HEADER), status(agent.status)]];
+    fields.extend(soul_version.map(|version| ("soul", format!("version {version}"))));
+    let mut rows = vec![[Cell::styled(agent.name.as_str(), HEADER), status(agent.status)]];
     rows.extend(fields.into_iter().map(|(name, text)| [Cell::styled(name, DIM), text.into()]));
     print_fields(&rows);
 }
 
 /// Returns who the agent is, and what it presents.
-fn identity(org: &Org, agent: &Agent) -> Vec<(&'static str, String)> {
-    let position = BusinessPosition::of(org, &agent.subtype);
-    let (layer, guarded_as) = (position.business_layer.number(), position.guardrail_layer.number());
-    let mut role = format!("{}, business layer {layer}", agent.subtype.name());
+fn identity(org: &OrgSummary, agent: &AgentSummary) -> Vec<(&'static str, String)> {
+    let (layer, guarded_as) = (agent.business_layer, agent.guardrail_layer);
+    let mut role = format!("{}, business layer {layer}", agent.subtype);
     if guarded_as != layer {
         role.push_str(&format!(", guarded as {guarded_as}"));
     }
@@ -172,8 +138,7 @@ fn identity(org: &Org, agent: &Agent) -> Vec<(&'static str, String)> {
         AgentKind::Template => Some("template for workers"),
         AgentKind::Worker => Some("worker, made from a template"),
     };
-    let protected = (agent.protection == Protection::Protected)
-        .then_some("a system agent; only platform admins change it");
+    let protected = agent.protected.then_some("a system agent; only platform admins change it");
     let brand = agent.brand.as_ref();
     let brand = brand.map(|brand| [&*brand.name, &brand.voice, &brand.about].join("; "));
     let mut fields =
@@ -185,15 +150,16 @@ fn identity(org: &Org, agent: &Agent) -> Vec<(&'static str, String)> {
 }
 
 /// Returns what the agent may do, and with what.
-fn rules(agent: &Agent) -> Vec<(&'static str, String)> {
-    let policy = &agent.tools.policy;
-    let mut tools = format!("profile {}", agent.tools.profile.name());
+fn rules(agent: &AgentSummary) -> Vec<(&'static str, String)> {
+    let policy = &agent.tools;
+    let mut tools = format!("profile {}", agent.profile);
     for (word, names) in [("only", &policy.allow), ("without", &policy.deny)] {
         if !names.is_empty() {
             tools.push_str(&format!("; {word} {}", join(names)));
         }
     }
     let messages = count(agent.limits.max_messages_per_day.into(), "message");
+    let cost = Usd::from_micros(agent.limits.max_cents_per_day * MICROS_PER_CENT);
     let models = agent.models.join(", then ");
     let approvals = join(&agent.require_approval_for);
     vec![
@@ -202,7 +168,7 @@ fn rules(agent: &Agent) -> Vec<(&'static str, String)> {
         ("tools", tools),
         ("asks before", or(approvals, "what its autonomy does not allow")),
         ("blocked topics", or(agent.blocked_topics.join(", "), "none")),
-        ("limits", format!("{messages} and {} a day", agent.limits.max_cost_per_day)),
+        ("limits", format!("{messages} and {cost} a day")),
         ("knowledge", or(join(&agent.knowledge_tags), "all documents of the org")),
     ]
 }

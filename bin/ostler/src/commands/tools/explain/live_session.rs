@@ -1,62 +1,51 @@
 //! The tools of an agent in a live session, as its next turn would have them, or in a new one.
 
 use anyhow::bail;
-use ostler_domain::org::Org;
-use ostler_runtime::operations::DecidedCall;
-use ostler_runtime::operations::explain::{SessionScope, fresh_scope, session_scope};
-use ostler_server::transcript::decision_rule;
+use ostler_api::agent::AgentSummary;
+use ostler_api::run::ToolExplanation;
 use ostler_world::unknown_name;
-use serde_json::Value;
 
 use super::ExplainArgs;
-use super::report::{Explanation, RuleReport, ToolReport};
-use crate::commands::find_org;
-use crate::commands::operator::Operator;
+use super::report::{Explanation, NamedOrg, ToolReport};
+use crate::api_client::{OrgApi, open_orgs};
 use crate::commands::session::find::find_session;
 
 pub(super) async fn explain(args: &ExplainArgs, session: &str) -> anyhow::Result<Explanation> {
-    let operator = Operator::open(&args.installation).await?;
-    let (found, stored) = find_session(&args.installation, session, args.org.as_deref()).await?;
-    let org = found.org;
-    let agent = args.agent.as_deref();
-    let explained =
-        session_scope(&operator.store, &operator.tools, org.id, stored.id, agent).await?;
-    let explained = match (explained, agent) {
-        (Some(explained), _) => explained,
-        (None, None) => bail!("no agent answers in this session; name one with --agent"),
-        (None, Some(agent)) => {
-            let agents = operator.store.org(org.id).agents().await?;
-            let known = agents.iter().map(|agent| agent.slug.as_str());
-            bail!(unknown_name(&format!("{} agent", org.name), agent, known));
+    let (org, stored) = find_session(&args.installation, session, args.org.as_deref()).await?;
+    let mut query = vec![("settings", "true")];
+    match &args.agent {
+        Some(agent) => {
+            check_agent(&org, agent).await?;
+            query.push(("agent", agent));
         }
-    };
-    let session = format!("{} ({})", explained.session.id, stored.contact_name());
-    explanation(&operator, &explained, Some(session)).await
+        None if stored.agent.is_none() => {
+            bail!("no agent answers in this session; name one with --agent")
+        }
+        None => {}
+    }
+    let id = stored.id.to_string();
+    let explained = org.query(&["sessions", &id, "tools"], &query).await?;
+    let session = format!("{id} ({})", stored.contact_name());
+    Ok(explanation(&org, explained, Some(session)))
 }
 
 /// Explains the tools of an agent in a new session.
 pub(super) async fn explain_fresh(args: &ExplainArgs, agent: &str) -> anyhow::Result<Explanation> {
-    let operator = Operator::open(&args.installation).await?;
-    let org = find_org_of(&operator, args.org.as_deref(), agent).await?;
-    match fresh_scope(&operator.store, &operator.tools, org.id, agent).await? {
-        Some(explained) => explanation(&operator, &explained, None).await,
-        None => {
-            let agents = operator.store.org(org.id).agents().await?;
-            let known = agents.iter().map(|agent| agent.slug.as_str());
-            bail!(unknown_name(&format!("{} agent", org.name), agent, known));
-        }
-    }
+    let org = find_org_of(args, agent).await?;
+    check_agent(&org, agent).await?;
+    let explained = org.query(&["agents", agent, "tools"], &[("settings", "true")]).await?;
+    Ok(explanation(&org, explained, None))
 }
 
 /// Returns the named org, or the only one that has an agent with this slug.
-async fn find_org_of(operator: &Operator, org: Option<&str>, agent: &str) -> anyhow::Result<Org> {
-    if let Some(org) = org {
-        return find_org(&operator.store, org).await;
+async fn find_org_of(args: &ExplainArgs, agent: &str) -> anyhow::Result<OrgApi> {
+    let mut orgs = open_orgs(&args.installation, args.org.as_deref().unwrap_or_default()).await?;
+    if args.org.is_some() && orgs.len() == 1 {
+        return Ok(orgs.remove(0));
     }
     let mut found = Vec::new();
-    for org in operator.store.orgs().await? {
-        let agents = operator.store.org(org.id).agents().await?;
-        if agents.iter().any(|one| one.slug == agent) {
+    for org in orgs {
+        if agents(&org).await?.iter().any(|one| one.slug == agent) {
             found.push(org);
         }
     }
@@ -64,42 +53,38 @@ async fn find_org_of(operator: &Operator, org: Option<&str>, agent: &str) -> any
         [_] => Ok(found.remove(0)),
         [] => bail!("no organization has an agent `{agent}`; `ostler agent ls` lists them"),
         several => {
-            let slugs: Vec<&str> = several.iter().map(|org| org.slug.as_str()).collect();
+            let slugs: Vec<&str> = several.iter().map(|org| org.org.slug.as_str()).collect();
             bail!("several organizations have an agent `{agent}`; add --org: {}", slugs.join(", "))
         }
     }
 }
 
-async fn explanation(
-    operator: &Operator,
-    explained: &SessionScope,
-    session: Option<String>,
-) -> anyhow::Result<Explanation> {
-    let position = explained.agent.position.facing(explained.session.audience());
-    let mut sources = operator.org(&explained.org).rule_sources().await?;
-    let mut tools = Vec::new();
-    for tool in explained.scope.tools() {
-        let mut report = ToolReport::new(tool, &explained.org, |name| explained.verdict(name));
-        let (agent, decision) = (&explained.agent.agent, report.decision());
-        let decided = DecidedCall {
-            agent,
-            tool: report.name(),
-            decision: &decision,
-            arguments: &Value::Null,
-            approval: None,
-            at: None,
-        };
-        let rule = sources.find(&decided).await?;
-        report.set_rule(decision_rule(rule).setting.map(RuleReport::Live));
-        tools.push(report);
+/// Fails if an org has no agent with this slug, id or subtype.
+async fn check_agent(org: &OrgApi, name: &str) -> anyhow::Result<()> {
+    let known = agents(org).await?;
+    let is_named =
+        |one: &AgentSummary| one.slug == name || one.subtype == name || one.id.to_string() == name;
+    if known.iter().any(is_named) {
+        return Ok(());
     }
-    Ok(Explanation {
-        agent: explained.agent.agent.display_name.clone(),
-        org: explained.org.name.clone(),
+    let slugs = known.iter().map(|agent| agent.slug.as_str());
+    bail!(unknown_name(&format!("{} agent", org.org.name), name, slugs))
+}
+
+async fn agents(org: &OrgApi) -> anyhow::Result<Vec<AgentSummary>> {
+    org.list(&["agent-summaries"], &[], usize::MAX).await
+}
+
+fn explanation(org: &OrgApi, found: ToolExplanation, session: Option<String>) -> Explanation {
+    let named = NamedOrg { name: &org.org.name, slug: &org.org.slug };
+    let tools = found.tools.into_iter().map(|tool| ToolReport::of_explained(tool, named));
+    Explanation {
+        agent: found.agent_name,
+        org: org.org.name.clone(),
         session,
-        business_layer: position.business_layer,
-        guarded_as_business_layer: position.guardrail_layer,
-        tools,
-        unavailable: explained.unavailable.clone(),
-    })
+        business_layer: found.business_layer,
+        guarded_as_business_layer: found.guarded_as_business_layer,
+        tools: tools.collect(),
+        unavailable: found.unavailable,
+    }
 }

@@ -2,14 +2,13 @@
 
 use anstyle::Style;
 use anyhow::bail;
+use ostler_api::run::{ExplainedTool, MissingTool};
 use ostler_api::transcript::RuleSetting;
 use ostler_domain::gate::{DenyReason, GateDecision};
-use ostler_domain::org::Org;
 use ostler_domain::org::layer::BusinessLayer;
 use ostler_domain::scope::ScopedTool;
 use ostler_domain::scope::removal::{PolicyLayer, Removal, ScopeStage};
 use ostler_domain::tool::ToolSpec;
-use ostler_engine::tool::UnavailableTool;
 use ostler_world::unknown_name;
 use serde::Serialize;
 
@@ -30,7 +29,7 @@ pub(super) struct Explanation {
     pub(super) tools: Vec<ToolReport>,
     /// The org's own tools that cannot be used at the moment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) unavailable: Vec<UnavailableTool>,
+    pub(super) unavailable: Vec<MissingTool>,
 }
 
 /// A tool with the decision on it.
@@ -78,11 +77,18 @@ enum ToolState {
     Removed { stage: ScopeStage, policy_layer: Option<PolicyLayer>, removal: Removal, why: String },
 }
 
+/// The org of the agent, as reports name it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NamedOrg<'a> {
+    pub(super) name: &'a str,
+    pub(super) slug: &'a str,
+}
+
 impl ToolReport {
     /// Reports the rule that removed a tool, or the decision of the gate on a call.
     pub(super) fn new(
         tool: &ScopedTool,
-        org: &Org,
+        org: NamedOrg<'_>,
         verdict: impl FnOnce(&str) -> GateDecision,
     ) -> Self {
         let spec = tool.spec.clone();
@@ -93,9 +99,13 @@ impl ToolReport {
         Self { spec, state, setting: None }
     }
 
-    /// Returns the name of the tool.
-    pub(super) fn name(&self) -> &str {
-        self.spec.name.as_str()
+    /// Reports a tool that an installation has explained.
+    pub(super) fn of_explained(tool: ExplainedTool, org: NamedOrg<'_>) -> Self {
+        let state = match &tool.removal {
+            None => active(tool.verdict),
+            Some(removal) => removed(org, removal),
+        };
+        Self { spec: tool.spec, state, setting: tool.setting.map(RuleReport::Live) }
     }
 
     /// Returns the decision on a call now: a tool that was removed is refused.
@@ -122,7 +132,7 @@ fn active(verdict: GateDecision) -> ToolState {
     ToolState::Active { verdict, why }
 }
 
-fn removed(org: &Org, removal: &Removal) -> ToolState {
+fn removed(org: NamedOrg<'_>, removal: &Removal) -> ToolState {
     let stage = removal.stage();
     let source = match stage {
         ScopeStage::Org => format!("org {}", org.name),
@@ -137,7 +147,7 @@ fn removed(org: &Org, removal: &Removal) -> ToolState {
 }
 
 /// Returns the commands that would bring a tool back, if there are any.
-fn fix(org: &Org, removal: &Removal) -> String {
+fn fix(org: NamedOrg<'_>, removal: &Removal) -> String {
     match removal {
         Removal::NotConnected { integrations } => integrations
             .iter()

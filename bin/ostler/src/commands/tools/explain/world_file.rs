@@ -1,6 +1,7 @@
 //! The tools of an agent in a world file.
 
 use anyhow::anyhow;
+use ostler_api::run::MissingTool;
 use ostler_domain::agent::Agent;
 use ostler_domain::channel::Channel;
 use ostler_domain::gate::setting::{DecidingSetting, SettingHolder};
@@ -12,9 +13,8 @@ use ostler_domain::scope::session::SessionTools;
 use ostler_domain::scope::{AgentTools, OrgTools, ScopeFacts, ToolScope, resolve};
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::tool::{Trust, catalogue};
-use ostler_engine::tool::UnavailableTool;
 
-use super::report::{Explanation, RuleReport, ToolReport};
+use super::report::{Explanation, NamedOrg, RuleReport, ToolReport};
 use ostler_world::{Address, Kind, unknown_name};
 
 use crate::world::{OrgToolSettings, World, WorldAgent, WorldSession};
@@ -45,7 +45,7 @@ pub(super) fn explain(
         arguments: &serde_json::Value::Null,
     };
     let settings = tool_settings(world, org)?;
-    let unavailable = settings.mcp_servers.iter().map(|server| UnavailableTool {
+    let unavailable = settings.mcp_servers.iter().map(|server| MissingTool {
         name: format!("mcp__{server}__…"),
         reason: "the tools of an MCP server are known when it runs".to_owned(),
     });
@@ -58,7 +58,8 @@ pub(super) fn explain(
         guarded_as_business_layer: agent.position.guardrail_layer_for(audience),
         tools: tools
             .map(|tool| {
-                let mut report = ToolReport::new(tool, org, |name| decide(name, &facts));
+                let named = NamedOrg { name: &org.name, slug: &org.slug };
+                let mut report = ToolReport::new(tool, named, |name| decide(name, &facts));
                 report.set_rule(rule(world, org, &agent.agent, &report.decision()));
                 report
             })
