@@ -18,6 +18,8 @@ pub struct LiveResource {
     /// as `agent bella/gia`.
     pub resource: String,
     pub value: Value,
+    /// What a change may be based on; the `ETag` of the resource.
+    pub version: String,
 }
 
 /// What a list of resources is.
@@ -67,6 +69,10 @@ pub struct PlanRequest {
     /// by now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The versions of resources, by address, that the change is based on. It fails if one of
+    /// them has another version by now, or is gone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub based_on: BTreeMap<String, String>,
 }
 
 /// Which recorded calls a plan decides again.

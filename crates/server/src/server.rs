@@ -212,7 +212,8 @@ impl Server {
             .header_read_timeout(HEADER_TIMEOUT)
             .max_buf_size(MAX_HEADER_BYTES);
         let (threads, stopped) = (self.threads.clone(), self.stop.subscribe());
-        tokio::spawn(async move { threads.run(stopped).await });
+        let store = self.deps.store.clone();
+        tokio::spawn(async move { threads.run(store, stopped).await });
         tokio::pin!(shutdown);
         loop {
             let accepted = async {

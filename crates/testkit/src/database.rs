@@ -99,11 +99,11 @@ impl TestDatabase {
         }
     }
 
-    fn path(&self) -> Option<&str> {
+    pub(crate) fn path(&self) -> Option<&str> {
         self.url.strip_prefix("sqlite:")
     }
 
-    async fn client(&self) -> Client {
+    pub(crate) async fn client(&self) -> Client {
         let client = connect(&self.url).await;
         client.batch_execute("SET ostler.scope = 'all'").await.expect("a scope");
         client
@@ -117,7 +117,7 @@ async fn connect(url: &str) -> Client {
     client
 }
 
-fn open(path: &str) -> rusqlite::Connection {
+pub(crate) fn open(path: &str) -> rusqlite::Connection {
     let file = rusqlite::Connection::open(path).expect("the file opens");
     file.busy_timeout(Duration::from_secs(30)).unwrap();
     file

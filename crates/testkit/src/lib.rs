@@ -10,6 +10,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "tests only")]
 
+mod columns;
 mod database;
 mod long_conversation;
 mod order_system;

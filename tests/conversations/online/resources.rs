@@ -148,7 +148,10 @@ async fn k09_every_editable_route_refuses_a_lost_update() {
     let channels = read(&online, "/channels").await;
     made.insert("{channel}", channels["items"][0]["name"].as_str().unwrap().to_owned());
     made.insert("{agent}", "gia".to_owned());
-    let mut checked = 0;
+    let member = json!({"email": "rosa@example.com", "name": "Rosa", "role": "operator"});
+    assert_eq!(send(&online, ("POST", "/members"), member, None).await.status, 201);
+    made.insert("{member}", "rosa@example.com".to_owned());
+    let (mut checked, mut removals) = (0, Vec::new());
     for (path, methods) in paths {
         let Some(path) = path.strip_prefix("/v1/orgs/{org}") else { continue };
         for method in ["patch", "put"]
@@ -177,12 +180,102 @@ async fn k09_every_editable_route_refuses_a_lost_update() {
             );
             let now = send(&online, ("GET", &named), Value::Null, None).await;
             assert_eq!((now.body, now.version.as_ref()), (before.body, Some(&version)), "{named}");
+            if methods["delete"].is_object() {
+                let lost = send(&online, ("DELETE", &named), Value::Null, stale).await;
+                assert_eq!(lost.status, 412, "DELETE {named}");
+            }
             let done = send(&online, (&method, &named), body, Some(&version)).await;
             assert_eq!(done.status, 200, "{named}: {}", done.body);
+            if methods["delete"].is_object() {
+                let now = send(&online, ("GET", &named), Value::Null, None).await;
+                removals.push((named, now.version.unwrap()));
+            }
             checked += 1;
         }
     }
-    assert_eq!(checked, 15, "routes with a version");
+    assert_eq!(checked, 16, "routes with a version");
+    // What others use goes last.
+    removals.reverse();
+    for (named, version) in &removals {
+        let gone = send(&online, ("DELETE", named), Value::Null, Some(version)).await;
+        assert_eq!(gone.status, 204, "DELETE {named}: {}", gone.body);
+    }
+    assert_eq!(removals.len(), 7, "{removals:?}");
+}
+
+/// K09: what is changed at another path than it is read at: who looks after a session, the soul
+/// of an agent, contacts, business data, and a plan of several resources.
+#[tokio::test(flavor = "multi_thread")]
+async fn k09_changes_at_other_paths_refuse_a_lost_update() {
+    let online = online().await;
+    let stale = Some("\"00000000000000000000000000000000\"");
+    let version = async |path: &str| {
+        let shown = send(&online, ("GET", path), Value::Null, None).await;
+        shown.version.unwrap_or_else(|| panic!("{path}: {}", shown.body))
+    };
+    let member = json!({"email": "rosa@example.com", "name": "Rosa", "role": "operator"});
+    assert_eq!(send(&online, ("POST", "/members"), member, None).await.status, 201);
+    online.scenario.write("otto", "hello").await;
+    let session = loop {
+        let sessions = read(&online, "/sessions").await;
+        if let Some(found) = sessions["items"].as_array().unwrap().first() {
+            break found["id"].as_str().unwrap().to_owned();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    let contact = |name: &str, mail: &str| {
+        json!({"rows": [{"row": 1, "key": mail, "fields": {"name": name, "email": mail}}]})
+    };
+    for (name, mail) in [("Ada", "ada@example.com"), ("Ada L", "ada@example.org")] {
+        let path = "/data/contacts/import";
+        let imported = send(&online, ("POST", path), contact(name, mail), None).await;
+        assert_eq!(imported.status, 200, "{}", imported.body);
+    }
+    let product = json!({"rows": [{"row": 1, "key": "B-1", "fields": {"sku": "B-1",
+        "name": "Bell", "price": {"amount": "12.00", "currency": "EUR"}}}]});
+    let imported = send(&online, ("POST", "/data/products/import"), product, None).await;
+    assert_eq!(imported.status, 200, "{}", imported.body);
+
+    let (work, assignee) =
+        (format!("/sessions/{session}/work"), format!("/sessions/{session}/assignee"));
+    let gia = "/agents/gia";
+    send(&online, ("PATCH", gia), json!({"soul": {"personality": "Calm."}}), None).await;
+    let first_contact = "/contacts/ada@example.com";
+    let changes = [
+        (work.as_str(), ("PUT", assignee.as_str()), json!({"person": "rosa@example.com"})),
+        (work.as_str(), ("DELETE", assignee.as_str()), Value::Null),
+        (gia, ("POST", "/agents/gia/soul/rollback"), json!({"version": 1})),
+        (
+            first_contact,
+            ("POST", "/contacts/ada@example.com/merge"),
+            json!({"other": "ada@example.org"}),
+        ),
+        (first_contact, ("DELETE", first_contact), Value::Null),
+        ("/data/products/B-1", ("DELETE", "/data/products/B-1"), Value::Null),
+    ];
+    for (read_at, change, body) in changes {
+        let lost = send(&online, change, body.clone(), stale).await;
+        assert_eq!((lost.status, &lost.body["code"]), (412, &json!("changed")), "{change:?}");
+        let based_on = version(read_at).await;
+        let done = send(&online, change, body, Some(&based_on)).await;
+        assert!(matches!(done.status, 200 | 204), "{change:?}: {}", done.body);
+    }
+
+    let url = |path: &str| online.url(&format!("/v1/resources/{path}"));
+    let post = async |path: &str, version: &str| {
+        let (name, change) = ("agent bella/gia", json!({"name": "Gia G"}));
+        let mut gia = read(&online, gia).await;
+        gia.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let body = json!({"resources": {name: gia}, "based_on": {name: version}});
+        let request = online.http.post(url(path)).bearer_auth(OWNER_KEY).json(&body);
+        request.send().await.unwrap().status().as_u16()
+    };
+    let current = version(gia).await;
+    for path in ["plan", "apply"] {
+        assert_eq!(post(path, "0000").await, 412, "{path}");
+        assert_eq!(post(path, current.trim_matches('"')).await, 200, "{path}");
+    }
+    assert_eq!(post("apply", current.trim_matches('"')).await, 412, "it was changed");
 }
 
 /// K02, O13, O15: members and the audit log over HTTP.

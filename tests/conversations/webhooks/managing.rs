@@ -112,7 +112,7 @@ async fn k07_webhooks_are_changed_by_those_who_configure() {
     let http = WebhookChange { url: Some("http://crm.example".into()), ..change("c") };
     let bad = owner.change_webhook(webhook.id, http, None).await;
     assert!(matches!(bad, Err(OperationError::Webhook(_))));
-    owner.delete_webhook(webhook.id).await.unwrap();
+    owner.delete_webhook(webhook.id, None).await.unwrap();
     let log = scenario.org().audit_entries(None, None, 50).await.unwrap();
     let actions: Vec<&str> = log
         .iter()

@@ -5,6 +5,7 @@ use ostler_domain::agent::subtype::Subtype;
 use ostler_domain::money::Credits;
 use ostler_domain::money::caps::SessionBudget;
 use ostler_domain::org::settings::OrgSettings;
+use ostler_store::{ConfigChange, ConfigWrite};
 use serde_json::json;
 
 use super::support::{WorkflowScenario, result, state, task};
@@ -194,4 +195,27 @@ async fn steps_are_charged_and_capped_like_a_session() {
     let failed = workflows.run(steps, json!({})).await;
     assert_eq!(failed.summary.why.unwrap(), "the step `b` failed: it has spent all that it may");
     assert_eq!((failed.summary.spent, has().await), (1, before - 3));
+}
+
+/// O30: a result that is too long to be stored fails its step, and as the result of a child the
+/// step of the parent; neither is tried for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn o30_a_result_that_is_too_long_fails_its_step() {
+    let workflows = WorkflowScenario::new(ECHO).await;
+    let failed = workflows
+        .run(json!([{"id": "big", "value": "{{ 'x' * 5000000 }}"}]), json!({}))
+        .await;
+    let why = failed.summary.why.unwrap();
+    assert!(why.contains("`big` failed: its result is longer than"), "{why}");
+
+    // Each of both results can be stored, and together they cannot.
+    let big = |id: &str| json!({"id": id, "value": "{{ 'x' * 3000000 }}"});
+    let child = json!({"name": "child", "step": [big("one"), big("two")]});
+    let child = ConfigWrite::Workflow(Box::new(serde_json::from_value(child).unwrap()));
+    let change = ConfigChange { writes: vec![child], ..ConfigChange::default() };
+    workflows.scenario.org().change_config(change).await.unwrap();
+    let failed = workflows.run(json!([{"id": "run", "workflow": "child"}]), json!({})).await;
+    assert_eq!(failed.summary.status, "failed");
+    let why = failed.summary.why.unwrap();
+    assert!(why.contains("the workflow child failed: its result is longer than"), "{why}");
 }

@@ -1,6 +1,6 @@
 /** Requests to the API of the server that the dashboard came from. */
 
-import { Problem, problemOf, unreachable } from './problem.ts'
+import { changed, Problem, problemOf, unreachable } from './problem.ts'
 
 const TIMEOUT_MS = 65_000
 
@@ -16,6 +16,12 @@ export interface RequestOptions {
   /** The version that a change is based on (`ETag`); another one is refused with 412. */
   match?: string | null
   signal?: AbortSignal
+}
+
+export interface UnchangedOptions<T, R> {
+  at?: string
+  part?: (found: T) => R
+  body?: unknown
 }
 
 /** An object with the version that was read. */
@@ -47,6 +53,17 @@ export class Client {
   async request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
     const response = await this.#request(method, path, options)
     return (response.status === 204 ? undefined : await response.json()) as T
+  }
+
+  /**
+   * Changes or removes an object only if it still is what the page shows. `at` is where it is
+   * read, if that is another path, and `part` is what of it the page shows.
+   */
+  async requestUnchanged<T, R = T>(method: string, path: string, shown: R, options: UnchangedOptions<T, R> = {}): Promise<void> {
+    const { at = path, part = (found: T) => found as unknown as R, body } = options
+    const { value, version } = await this.getVersioned<T>(at)
+    if (JSON.stringify(part(value)) !== JSON.stringify(shown)) throw changed()
+    await this.request(method, path, { body, match: version })
   }
 
   async #request(method: string, path: string, options: RequestOptions): Promise<Response> {

@@ -21,6 +21,9 @@ export async function problemOf(response: Response): Promise<Problem> {
 export const unreachable = () =>
   new Problem(0, 'unreachable', 'the server cannot be reached; your connection or the server is down')
 
+/** The answer of the server to a change that is based on an old version. */
+export const changed = () => new Problem(412, 'changed', 'somebody else changed it meanwhile; look at it again')
+
 /** A sentence for people. */
 export function sentence(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)

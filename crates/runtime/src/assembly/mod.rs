@@ -17,11 +17,13 @@
 //! | `thread_cache` | the last messages of recent threads |
 //! | `credits` | the reservation a turn is paid from |
 //! | `snapshot` | the record of the harness, stored with the run |
+//! | [`erasures`] | forgetting in memory what was erased |
 //! | [`services`] | what all turns of a process share |
 
 mod briefing;
 pub(crate) mod credits;
 pub(crate) mod documents;
+pub mod erasures;
 mod harness;
 pub(crate) mod history;
 mod prompt;

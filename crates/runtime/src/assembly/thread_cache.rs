@@ -51,6 +51,17 @@ impl ThreadCache {
         (cached.last == last).then_some(cached.messages)
     }
 
+    /// Forgets all threads.
+    pub(crate) fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Generations::default();
+    }
+
+    /// Forgets the threads that were not used since the last call.
+    pub(crate) fn forget_unused(&self) {
+        let mut generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        generations.old = std::mem::take(&mut generations.new);
+    }
+
     /// Caches the last messages of a thread.
     pub(crate) fn put(&self, id: ThreadId, last: i64, messages: Vec<ThreadMessage>) {
         let size = messages.iter().map(estimated_size).sum();
@@ -118,6 +129,24 @@ mod tests {
         threads.put(id, 4, messages("hello"));
         assert_eq!(threads.take(id, 5), None, "the thread has a newer message");
         assert_eq!(threads.take(id, 4), None, "and what was known is forgotten");
+    }
+
+    /// S09: what nobody uses any more leaves the memory of the process.
+    #[test]
+    fn s09_unused_threads_are_forgotten() {
+        let (threads, used, unused) =
+            (ThreadCache::default(), ThreadId::from_u128(1), ThreadId::from_u128(2));
+        for id in [used, unused] {
+            threads.put(id, 1, messages("hello"));
+        }
+        for _ in 0..2 {
+            threads.forget_unused();
+            let found = threads.take(used, 1).expect("it is used");
+            threads.put(used, 1, found);
+        }
+        assert_eq!(threads.take(unused, 1), None);
+        threads.clear();
+        assert_eq!(threads.take(used, 1), None);
     }
 
     #[test]

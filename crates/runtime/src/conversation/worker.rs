@@ -27,6 +27,7 @@ use super::run_context::{ReceivedMessage, RunContext};
 use super::trace::run_span;
 use super::{housekeeping, informed};
 use crate::assembly::Services;
+use crate::assembly::erasures::forget_erased;
 use crate::deps::Deps;
 use crate::ids::derived;
 use crate::inbox::Doorbell;
@@ -95,6 +96,8 @@ impl Worker {
             let (worker, stop) = (self.clone(), stop.clone());
             tasks.spawn(async move { worker.work(stop).await });
         }
+        let services = self.services.clone();
+        tasks.spawn(async move { forget_erased(&services, stop).await });
         while tasks.join_next().await.is_some() {}
     }
 

@@ -41,6 +41,12 @@ impl OrgOperations<'_> {
         Ok(self.authorize(OrgPermission::View).await?.members(None, MAX_PEOPLE).await?)
     }
 
+    /// Returns a member, who is named by e-mail address, id, name or first name.
+    pub async fn member(&self, name: &str) -> Result<Member> {
+        self.authorize(OrgPermission::View).await?;
+        self.find_member(name).await
+    }
+
     /// Returns the open invitations of the org.
     pub async fn invitations(&self) -> Result<Vec<Invitation>> {
         let store = self.authorize(OrgPermission::ManagePeople).await?;

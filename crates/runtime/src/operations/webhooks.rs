@@ -118,10 +118,14 @@ impl OrgOperations<'_> {
         Ok(secret)
     }
 
-    /// Deletes a webhook with the log of its deliveries.
-    pub async fn delete_webhook(&self, id: WebhookId) -> Result<()> {
+    /// Deletes a webhook with the log of its deliveries. Fails if it is not at the expected
+    /// version.
+    pub async fn delete_webhook(&self, id: WebhookId, expected: Option<i64>) -> Result<()> {
         let store = self.authorize(OrgPermission::Configure).await?;
         let stored = store.webhook(id).await?;
+        if expected.is_some_and(|expected| expected != stored.version) {
+            return Err(OperationError::Changed);
+        }
         let before = audit_data(&stored.config, stored.status);
         let audit = self.audit_change("delete_webhook", &id, &before, &Value::Null);
         Ok(store.audited(audit).delete_webhook(id).await?)

@@ -8,8 +8,9 @@ use ostler_domain::id::WorkflowId;
 use ostler_domain::tool::Trust;
 use ostler_domain::workflow::definition::MAX_DEPTH;
 use ostler_domain::workflow::{StepOutcome, WorkflowStatus, WorkflowStop};
-use ostler_store::{NewWorkflow, OrgStore, StoreError, WorkflowParent};
-use serde::{Deserialize, Serialize};
+use ostler_store::{
+    ChildEnd, MAX_WORKFLOW_TEXT_BYTES, NewWorkflow, OrgStore, StoreError, WorkflowParent,
+};
 use serde_json::Value;
 
 use super::instance::WorkflowInstance;
@@ -22,18 +23,6 @@ use crate::records::{decode, encode};
 /// The name under which the end of a child is answered.
 const CHILD_QUESTION: &str = "child";
 
-/// The end of a child, for the step that has started it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct ChildEnd {
-    /// The result, if it is done.
-    result: Option<String>,
-    /// Why it is not.
-    reason: Option<String>,
-    trust: Trust,
-    /// In credits, with its own children.
-    spent: u64,
-}
-
 /// Takes the end of the child of a step, or starts the child.
 pub(super) async fn run(
     store: OrgStore<'_>,
@@ -45,7 +34,7 @@ pub(super) async fn run(
     let question = question_key(&job.part, CHILD_QUESTION);
     if let Some((_, data)) = job.answers.iter().find(|(key, _)| *key == question) {
         return Ok(match decode::<ChildEnd>("end of a workflow", data) {
-            Ok(end) => end.into_result(name),
+            Ok(end) => step_result(end, name),
             Err(error) => StepResult::failed(error.to_string(), false),
         });
     }
@@ -90,17 +79,16 @@ async fn new_child(
     })
 }
 
-impl ChildEnd {
-    fn into_result(self, name: &str) -> StepResult {
-        let result = match (self.result, self.reason) {
-            (Some(result), None) => StepResult::done(result, self.trust),
-            (_, reason) => {
-                let reason = reason.unwrap_or_else(|| "it has no result".to_owned());
-                StepResult::failed(format!("the workflow {name} failed: {reason}"), true)
-            }
-        };
-        StepResult { spent: self.spent, ..result }
-    }
+/// Returns what the end of a child means for its step.
+fn step_result(end: ChildEnd, name: &str) -> StepResult {
+    let result = match (end.result, end.reason) {
+        (Some(result), None) => StepResult::done(result, end.trust),
+        (_, reason) => {
+            let reason = reason.unwrap_or_else(|| "it has no result".to_owned());
+            StepResult::failed(format!("the workflow {name} failed: {reason}"), true)
+        }
+    };
+    StepResult { spent: end.spent, ..result }
 }
 
 /// Returns what the parent of a workflow that has ended learns of it; `None` while it runs.
@@ -117,5 +105,10 @@ pub(super) fn child_end(instance: &WorkflowInstance, spent: u64) -> Option<Strin
     let view = instance.data.view(&instance.definition);
     let result = (status == WorkflowStatus::Done).then(|| view.outcome());
     let trust = instance.data.trust();
-    Some(encode(&ChildEnd { result, reason, trust, spent }))
+    let end = encode(&ChildEnd { result, reason, trust, spent });
+    if end.len() <= MAX_WORKFLOW_TEXT_BYTES {
+        return Some(end);
+    }
+    let reason = Some(format!("its result is longer than {MAX_WORKFLOW_TEXT_BYTES} bytes"));
+    Some(encode(&ChildEnd { result: None, reason, trust, spent }))
 }

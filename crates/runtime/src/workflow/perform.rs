@@ -3,7 +3,9 @@
 use ostler_domain::tool::Trust;
 use ostler_domain::workflow::{EventName, StepOutcome};
 use ostler_engine::outcome::ToolEffect;
-use ostler_store::{NewWorkflow, StoreError, TurnCharges, WorkflowLease};
+use ostler_store::{
+    MAX_WORKFLOW_TEXT_BYTES, NewWorkflow, StoreError, TurnCharges, WorkflowLease,
+};
 
 use super::checkpoint::{StepCheckpoint, TaskRecord};
 use super::child;
@@ -95,7 +97,19 @@ pub(super) async fn perform(
             None => turn::run(services, tools, lease, job).await?,
         },
     };
-    Ok(StepResult { consumed_answers, ..result })
+    Ok(StepResult { consumed_answers, ..limit_output(result) })
+}
+
+/// Fails a task whose output cannot be stored.
+fn limit_output(result: StepResult) -> StepResult {
+    match &result.output {
+        Some(output) if output.text.len() > MAX_WORKFLOW_TEXT_BYTES => {
+            let reason = format!("its result is longer than {MAX_WORKFLOW_TEXT_BYTES} bytes");
+            let outcome = StepOutcome::Failed { reason, retryable: false };
+            StepResult { outcome, output: None, effects: Vec::new(), ..result }
+        }
+        _ => result,
+    }
 }
 
 /// Returns the answer under a name, if there is one.

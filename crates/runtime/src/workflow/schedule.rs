@@ -29,15 +29,23 @@ const BATCH: u32 = 100;
 const QUEUE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Looks at the schedules that are due and starts their workflows. Returns what was started.
+/// A schedule with unreadable data holds up no other.
 pub async fn start_due_workflows(
     store: &Store,
     clock: &Clock,
 ) -> Result<Vec<WorkflowId>, StoreError> {
     let mut started = Vec::new();
     for due in store.due_schedules(clock.now(), BATCH).await? {
-        match due {
-            Ok(due) => started.extend(start_due(store, due, clock.now()).await?),
-            Err(error) => tracing::warn!(%error, "schedule not read, its workflow does not start"),
+        let result = match due {
+            Ok(due) => start_due(store, due, clock.now()).await,
+            Err(error) => Err(error),
+        };
+        match result {
+            Ok(workflow) => started.extend(workflow),
+            Err(error @ StoreError::CorruptValue { .. }) => {
+                tracing::warn!(%error, "schedule not read, its workflow does not start");
+            }
+            Err(error) => return Err(error),
         }
     }
     Ok(started)
@@ -94,8 +102,11 @@ pub(crate) async fn new_workflow(
     schedule: &WorkflowSchedule,
 ) -> Result<Result<NewWorkflow, String>, StoreError> {
     let name = &schedule.workflow;
-    let Some(definition) = store.workflow_definition(name).await? else {
-        return Ok(Err(format!("there is no workflow `{name}`")));
+    let definition = match store.workflow_definition(name).await {
+        Ok(Some(definition)) => definition,
+        Ok(None) => return Ok(Err(format!("there is no workflow `{name}`"))),
+        Err(error @ StoreError::CorruptValue { .. }) => return Ok(Err(error.to_string())),
+        Err(error) => return Err(error),
     };
     let input: Value = schedule.input.clone().into_iter().collect();
     Ok(match definition.check_input(schedule.input.keys().map(String::as_str)) {

@@ -7,12 +7,13 @@ use ostler_api::contact::{
 };
 use ostler_api::page::{MAX_LIMIT, Page};
 use ostler_domain::org::permission::OrgPermission::{Configure, Operate, View};
-use ostler_runtime::operations::{ContactSummary, Person};
+use ostler_runtime::operations::{ContactSummary, OperationError, Person};
 use ostler_store::{MergeCounts, StoredContact};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::tagged::{IfMatch, Numbered};
 use super::{OrgRequest, PathId};
 use crate::body::{JsonBody, QueryParams, parse_cursor};
 use crate::error::{ApiError, Result};
@@ -67,7 +68,10 @@ async fn list(
     Ok(Json(Page { items: found.into_iter().map(entry).collect(), next }))
 }
 
-async fn show(request: OrgRequest, PathId(name): PathId) -> Result<Json<ContactDetail>> {
+async fn show(
+    request: OrgRequest,
+    PathId(name): PathId,
+) -> Result<Numbered<ContactDetail>> {
     let stored = request.find_contact(&name).await?;
     let operations = request.operations();
     let summary = request.hide_foreign_org(operations.contact_summary(stored).await)?;
@@ -76,21 +80,25 @@ async fn show(request: OrgRequest, PathId(name): PathId) -> Result<Json<ContactD
     let sessions = operations.interactions(&person).await;
     let sessions = request.hide_foreign_org(sessions)?;
     let identifiers = identifiers.into_iter();
-    Ok(Json(ContactDetail {
+    let version = contact.version;
+    let resource = ContactDetail {
         contact: entry(contact),
         identifiers: identifiers
             .map(|(channel, identifier)| ContactIdentifier { channel, identifier })
             .collect(),
         sessions: sessions.iter().map(wire::session).collect(),
-    }))
+    };
+    Ok(Numbered { resource, version })
 }
 
 async fn merge(
     request: OrgRequest,
     PathId(name): PathId,
+    based_on: IfMatch,
     JsonBody(body): JsonBody<MergeRequest>,
 ) -> Result<Json<MergedContact>> {
     let kept = request.find_contact(&name).await?;
+    check(&based_on, &kept)?;
     let other = request.find_contact(&body.other).await?;
     let merged = request.operations().merge_contacts(&kept, &other).await;
     let (contact, counts) = request.hide_foreign_org(merged)?;
@@ -98,10 +106,24 @@ async fn merge(
     Ok(Json(MergedContact { contact, identifiers, conversations, records }))
 }
 
-async fn erase(request: OrgRequest, PathId(name): PathId) -> Result<StatusCode> {
+async fn erase(
+    request: OrgRequest,
+    PathId(name): PathId,
+    based_on: IfMatch,
+) -> Result<StatusCode> {
     let stored = request.find_contact(&name).await?;
+    check(&based_on, &stored)?;
     request.hide_foreign_org(request.operations().delete_contact(stored.contact.id).await)?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Fails if a contact has another version than a change is based on. A merge fails too if the
+/// contact changes afterwards.
+fn check(based_on: &IfMatch, stored: &StoredContact) -> Result<()> {
+    match based_on.number() {
+        Some(expected) if expected != stored.version => Err(OperationError::Changed.into()),
+        _ => Ok(()),
+    }
 }
 
 impl OrgRequest {

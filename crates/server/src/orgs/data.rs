@@ -15,6 +15,7 @@ use ostler_domain::org::permission::OrgPermission::{Configure, View};
 use ostler_runtime::operations::{self, ImportFile, StoredItem};
 use serde_json::json;
 
+use super::tagged::{IfMatch, Versioned};
 use super::{OrgRequest, PathId, PathIds};
 use crate::body::{QueryParams, parse_cursor};
 use crate::error::{ApiError, Result};
@@ -75,9 +76,17 @@ async fn list(
     Ok(Json(Page { items: page.items.iter().map(item).collect(), next: page.next }))
 }
 
-async fn show(request: OrgRequest, PathIds(kind, key): PathIds) -> Result<Json<DataItem>> {
-    let found = request.operations().data_item(parse_kind(&kind)?, &key).await;
-    Ok(Json(item(&request.hide_foreign_org(found)?)))
+async fn show(
+    request: OrgRequest,
+    PathIds(kind, key): PathIds,
+) -> Result<Versioned<DataItem>> {
+    let value = current(&request, &kind, &key).await?;
+    Ok(Versioned { basis: json!(value), value })
+}
+
+async fn current(request: &OrgRequest, kind: &str, key: &str) -> Result<DataItem> {
+    let found = request.operations().data_item(parse_kind(kind)?, key).await;
+    Ok(item(&request.hide_foreign_org(found)?))
 }
 
 async fn file(request: OrgRequest, PathIds(kind, key): PathIds) -> Result<Json<DataFile>> {
@@ -86,7 +95,14 @@ async fn file(request: OrgRequest, PathIds(kind, key): PathIds) -> Result<Json<D
     Ok(Json(DataFile { name, media_type, content: STANDARD.encode(bytes) }))
 }
 
-async fn remove(request: OrgRequest, PathIds(kind, key): PathIds) -> Result<Json<DataItem>> {
+async fn remove(
+    request: OrgRequest,
+    PathIds(kind, key): PathIds,
+    based_on: IfMatch,
+) -> Result<Json<DataItem>> {
+    let _turn = based_on.turn(request.server()).await;
+    let found = async { Ok(json!(current(&request, &kind, &key).await?)) };
+    based_on.check_current(found).await?;
     let removed = request.operations().remove_data(parse_kind(&kind)?, &key).await;
     Ok(Json(item(&request.hide_foreign_org(removed)?)))
 }

@@ -9,6 +9,7 @@ use ostler_domain::org::permission::OrgPermission::{ManagePeople, View};
 use ostler_runtime::operations::NewMember;
 use serde_json::json;
 
+use super::tagged::{IfMatch, Versioned};
 use super::{OrgRequest, PathId};
 use crate::body::JsonBody;
 use crate::error::Result;
@@ -26,6 +27,7 @@ pub(crate) fn routes() -> Vec<Route> {
             invitations,
         ),
         post(ManagePeople, "/members", "addMember", "Add a member", add).example(new),
+        get(View, "/members/{member}", "getMember", "Show a member with their role", show),
         patch(
             ManagePeople,
             "/members/{member}",
@@ -49,6 +51,18 @@ async fn list(request: OrgRequest) -> Result<Json<Page<Member>>> {
     Ok(Json(Page { items: members.into_iter().map(wire).collect(), next: None }))
 }
 
+async fn show(request: OrgRequest, PathId(member): PathId) -> Result<Versioned<Member>> {
+    Ok(versioned(current(&request, &member).await?))
+}
+
+async fn current(request: &OrgRequest, name: &str) -> Result<Member> {
+    Ok(wire(request.hide_foreign_org(request.operations().member(name).await)?))
+}
+
+fn versioned(value: Member) -> Versioned<Member> {
+    Versioned { basis: json!(value), value }
+}
+
 async fn invitations(request: OrgRequest) -> Result<Json<Page<Invitation>>> {
     let open = request.hide_foreign_org(request.operations().invitations().await)?.into_iter();
     let items = open.map(|one| {
@@ -70,13 +84,22 @@ async fn add(
 async fn change_role(
     request: OrgRequest,
     PathId(member): PathId,
+    based_on: IfMatch,
     JsonBody(RoleChange { role }): JsonBody<RoleChange>,
-) -> Result<Json<Member>> {
+) -> Result<Versioned<Member>> {
+    let _turn = based_on.turn(request.server()).await;
+    based_on.check_current(async { Ok(json!(current(&request, &member).await?)) }).await?;
     let changed = request.operations().set_role(&member, role).await;
-    Ok(Json(wire(request.hide_foreign_org(changed)?)))
+    Ok(versioned(wire(request.hide_foreign_org(changed)?)))
 }
 
-async fn remove(request: OrgRequest, PathId(member): PathId) -> Result<StatusCode> {
+async fn remove(
+    request: OrgRequest,
+    PathId(member): PathId,
+    based_on: IfMatch,
+) -> Result<StatusCode> {
+    let _turn = based_on.turn(request.server()).await;
+    based_on.check_current(async { Ok(json!(current(&request, &member).await?)) }).await?;
     request.hide_foreign_org(request.operations().remove_member(&member).await)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -248,15 +248,35 @@ async fn change_org(
     change::<OrgDefinition>(&request, "", &based_on, &patch).await
 }
 
-async fn remove_http_tool(request: OrgRequest, PathId(name): PathId) -> Result<StatusCode> {
-    remove(&request, OrgToolKind::Http, &name).await
+async fn remove_http_tool(
+    request: OrgRequest,
+    PathId(name): PathId,
+    based_on: IfMatch,
+) -> Result<StatusCode> {
+    remove::<HttpToolDefinition>(&request, OrgToolKind::Http, &name, &based_on).await
 }
 
-async fn remove_mcp_server(request: OrgRequest, PathId(name): PathId) -> Result<StatusCode> {
-    remove(&request, OrgToolKind::Mcp, &name).await
+async fn remove_mcp_server(
+    request: OrgRequest,
+    PathId(name): PathId,
+    based_on: IfMatch,
+) -> Result<StatusCode> {
+    remove::<McpServerDefinition>(&request, OrgToolKind::Mcp, &name, &based_on).await
 }
 
-async fn remove(request: &OrgRequest, kind: OrgToolKind, name: &str) -> Result<StatusCode> {
+/// Returns a resource, for changes that are based on a version of it.
+pub(crate) async fn current<S: Spec>(request: &OrgRequest, name: &str) -> Result<Value> {
+    request.hide_foreign_org(request.operations().resource(S::KIND, name).await)
+}
+
+async fn remove<S: Spec>(
+    request: &OrgRequest,
+    kind: OrgToolKind,
+    name: &str,
+    based_on: &IfMatch,
+) -> Result<StatusCode> {
+    let _turn = based_on.turn(request.server()).await;
+    based_on.check_current(current::<S>(request, name)).await?;
     request.hide_foreign_org(request.operations().remove_tool(kind, name).await)?;
     Ok(StatusCode::NO_CONTENT)
 }

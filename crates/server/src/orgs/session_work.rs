@@ -7,13 +7,14 @@ use ostler_api::session_work::{
     AssigneeRequest, AssigneeResponse, CannedReply, FoundMessage, NoteRequest, NoteResponse,
     ReadRequest, SessionNote, SessionWork,
 };
-use ostler_domain::id::NoteId;
+use ostler_domain::id::{NoteId, SessionId};
 use ostler_domain::org::permission::OrgPermission::{Operate, View};
 use ostler_runtime::operations::SessionWorkDetail;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::tagged::{IfMatch, Versioned};
 use super::{OrgRequest, PathId, PathIds};
 use crate::body::{self, JsonBody, QueryParams};
 use crate::error::Result;
@@ -33,7 +34,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Operate,
             "/sessions/{session}/assignee",
             "assignSessionToPerson",
-            "Let a person look after a session; its agent goes on answering",
+            "Let a person look after a session; its agent goes on answering. The `ETag` is that of `work`",
             assign,
         )
         .example(json!({"person": "me"})),
@@ -41,7 +42,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Operate,
             "/sessions/{session}/assignee",
             "unassignSession",
-            "Leave a session to nobody in particular",
+            "Leave a session to nobody in particular. The `ETag` is that of `work`",
             unassign,
         ),
         post(
@@ -77,7 +78,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<SessionWork>> {
+async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Versioned<SessionWork>> {
     let id = request.session_id(&id).await?;
     let found = request.hide_foreign_org(request.operations().session_work(id).await)?;
     let SessionWorkDetail { listed, notes, canned_replies } = found;
@@ -88,28 +89,47 @@ async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<SessionWor
         created_at: note.created_at,
     });
     let replies = canned_replies.into_iter().map(|(name, text)| CannedReply { name, text });
-    Ok(Json(SessionWork {
+    let value = SessionWork {
         assignee: listed.assignment.map(|one| one.user),
         assigned_by: listed.assignment.map(|one| one.by),
         assigned_at: listed.assignment.map(|one| one.at),
         unread: listed.unread,
         notes: notes.collect(),
         canned_replies: replies.collect(),
-    }))
+    };
+    Ok(Versioned { basis: json!(value.assignee), value })
+}
+
+/// Fails if another person looks after a session than a change is based on.
+async fn check(request: &OrgRequest, id: SessionId, based_on: &IfMatch) -> Result<()> {
+    let assignee = async {
+        let found = request.hide_foreign_org(request.operations().session_work(id).await)?;
+        Ok(json!(found.listed.assignment.map(|one| one.user)))
+    };
+    based_on.check_current(assignee).await
 }
 
 async fn assign(
     request: OrgRequest,
     PathId(id): PathId,
+    based_on: IfMatch,
     JsonBody(wanted): JsonBody<AssigneeRequest>,
 ) -> Result<Json<AssigneeResponse>> {
     let id = request.session_id(&id).await?;
+    let _turn = based_on.turn(request.server()).await;
+    check(&request, id, &based_on).await?;
     let assigned = request.operations().assign_person(id, &wanted.person).await;
     Ok(Json(AssigneeResponse { assignee: request.hide_foreign_org(assigned)? }))
 }
 
-async fn unassign(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
+async fn unassign(
+    request: OrgRequest,
+    PathId(id): PathId,
+    based_on: IfMatch,
+) -> Result<StatusCode> {
     let id = request.session_id(&id).await?;
+    let _turn = based_on.turn(request.server()).await;
+    check(&request, id, &based_on).await?;
     request.hide_foreign_org(request.operations().unassign_person(id).await)?;
     Ok(StatusCode::NO_CONTENT)
 }

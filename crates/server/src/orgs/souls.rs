@@ -4,8 +4,11 @@ use axum::Json;
 use ostler_api::soul::{PromptPreview, PromptRequest, RollbackRequest, SoulVersions};
 use ostler_domain::org::permission::OrgPermission::{Configure, View};
 use ostler_domain::soul::SoulVersion;
+use ostler_runtime::operations::definitions::AgentDefinition;
 use serde_json::json;
 
+use super::resources::current;
+use super::tagged::IfMatch;
 use super::{OrgRequest, PathId};
 use crate::body::JsonBody;
 use crate::error::Result;
@@ -24,7 +27,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Configure,
             "/agents/{agent}/soul/rollback",
             "rollBackSoul",
-            "Restore an earlier version as a new one",
+            "Restore an earlier version as a new one; the `ETag` is that of the agent",
             roll_back,
         )
         .example(json!({"version": 1})),
@@ -54,8 +57,11 @@ async fn versions(request: OrgRequest, PathId(agent): PathId) -> Result<Json<Sou
 async fn roll_back(
     request: OrgRequest,
     PathId(agent): PathId,
+    based_on: IfMatch,
     JsonBody(body): JsonBody<RollbackRequest>,
 ) -> Result<Json<SoulVersion>> {
+    let _turn = based_on.turn(request.server()).await;
+    based_on.check_current(current::<AgentDefinition>(&request, &agent)).await?;
     let restored = request.operations().roll_back_soul(&agent, body.version).await;
     Ok(Json(request.of_named_agent(restored)?))
 }

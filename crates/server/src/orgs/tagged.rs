@@ -100,6 +100,12 @@ impl IfMatch {
         self.0.as_deref()
     }
 
+    /// Returns the number of a version that is one. A tag that is no number is that of another
+    /// resource, or of none.
+    pub(crate) fn number(&self) -> Option<i64> {
+        self.version().map(|version| version.parse().unwrap_or(-1))
+    }
+
     /// Waits for its turn to make a change that is based on a version: others wait until the
     /// guard is dropped, so nothing comes between the check and the change.
     pub(crate) async fn turn<'s>(&self, server: &'s Server) -> Option<MutexGuard<'s, ()>> {
@@ -114,6 +120,19 @@ impl IfMatch {
         match &self.0 {
             Some(expected) if *expected != version_of(basis) => Err(OperationError::Changed.into()),
             _ => Ok(()),
+        }
+    }
+}
+
+impl IfMatch {
+    /// Like [`IfMatch::check`]; what is to be changed is read only if the client cares.
+    pub(crate) async fn check_current(
+        &self,
+        current: impl Future<Output = Result<Value>>,
+    ) -> Result<()> {
+        match self.0 {
+            Some(_) => self.check(&current.await?),
+            None => Ok(()),
         }
     }
 }

@@ -131,16 +131,20 @@ pub(crate) async fn change(
     let id = request.webhook_id(&id).await?;
     let WebhookPatch { url, description, events, enabled, skip_missed } = patch;
     let change = WebhookChange { url, description, events, enabled, skip_missed };
-    // A tag that is no number is that of another resource, or of none.
-    let expected = based_on.version().map(|version| version.parse().unwrap_or(-1));
+    let expected = based_on.number();
     let changed = request.operations().change_webhook(id, change, expected).await;
     let changed = request.hide_foreign_org(changed)?;
     Ok(Numbered { version: changed.version, resource: webhook(&changed) })
 }
 
-pub(crate) async fn remove(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
+pub(crate) async fn remove(
+    request: OrgRequest,
+    PathId(id): PathId,
+    based_on: IfMatch,
+) -> Result<StatusCode> {
     let id = request.webhook_id(&id).await?;
-    request.hide_foreign_org(request.operations().delete_webhook(id).await)?;
+    let deleted = request.operations().delete_webhook(id, based_on.number()).await;
+    request.hide_foreign_org(deleted)?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -7,7 +7,10 @@ use ostler_api::workflow::StartedWorkflow;
 use ostler_api::workflow_schedule::{ScheduleStart, ScheduleTimes};
 use ostler_domain::org::permission::OrgPermission::{Configure, Operate, View};
 use ostler_runtime::operations::ScheduleStatus;
+use ostler_runtime::operations::definitions::{ScheduleResource, WorkflowResource};
 
+use super::resources::current;
+use super::tagged::IfMatch;
 use super::{OrgRequest, PathId};
 use crate::error::Result;
 use crate::route::{Route, delete, get, post};
@@ -70,12 +73,24 @@ async fn run(
     Ok((StatusCode::CREATED, Json(StartedWorkflow { id })))
 }
 
-async fn remove(request: OrgRequest, PathId(name): PathId) -> Result<StatusCode> {
+async fn remove(
+    request: OrgRequest,
+    PathId(name): PathId,
+    based_on: IfMatch,
+) -> Result<StatusCode> {
+    let _turn = based_on.turn(request.server()).await;
+    based_on.check_current(current::<ScheduleResource>(&request, &name)).await?;
     request.hide_foreign_org(request.operations().remove_schedule(&name).await)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn remove_definition(request: OrgRequest, PathId(name): PathId) -> Result<StatusCode> {
+async fn remove_definition(
+    request: OrgRequest,
+    PathId(name): PathId,
+    based_on: IfMatch,
+) -> Result<StatusCode> {
+    let _turn = based_on.turn(request.server()).await;
+    based_on.check_current(current::<WorkflowResource>(&request, &name)).await?;
     let removed = request.operations().remove_workflow_definition(&name).await;
     request.hide_foreign_org(removed)?;
     Ok(StatusCode::NO_CONTENT)

@@ -4,6 +4,8 @@
 pub(crate) mod request;
 pub(crate) mod wire;
 
+use std::collections::BTreeMap;
+
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
@@ -12,6 +14,7 @@ use ostler_api::page::Page;
 use ostler_api::problem::ProblemCode;
 use ostler_api::resource::{AppliedPlan, LiveResource, PlanRequest, ResourcePlan};
 use ostler_runtime::operations::definitions::{Resources, without_own_secrets, world_file};
+use ostler_runtime::operations::version_of;
 use ostler_runtime::operations::world::{CheckedPlan, RefusedPlan};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -74,7 +77,7 @@ pub(crate) fn routes() -> Vec<Route> {
             plan,
         )
         .takes(schema_of::<PlanRequest>)
-        .fails_with(&[404])
+        .fails_with(&[404, 412])
         .example(change.clone()),
         post(
             Access::Caller,
@@ -90,7 +93,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 pub(crate) struct ResourcesQuery {
     /// One organization, by its slug.
     org: Option<String>,
@@ -104,6 +107,7 @@ async fn list(
     let live = live(&server, &caller, &query).await?;
     let items = live.into_iter().map(|(address, resource)| LiveResource {
         resource: address.to_string(),
+        version: version_of(resource.value()),
         value: resource.value().clone(),
     });
     Ok(Json(Page { items: items.collect(), next: None }))
@@ -182,8 +186,31 @@ async fn planned(
     caller: &Caller,
     body: PlanRequest,
 ) -> Result<std::result::Result<CheckedPlan, RefusedPlan>> {
+    let based_on = body.based_on.clone();
     let change = request::change(body)?;
-    Ok(server.deps.operations.plan_requested(caller.actor(), change).await?)
+    let planned = server.deps.operations.plan_requested(caller.actor(), change).await?;
+    check_versions(server, caller, &based_on).await?;
+    Ok(planned)
+}
+
+/// Fails if a resource has another version than a change is based on. What is unchanged after
+/// the plan was made is what the plan has read.
+async fn check_versions(
+    server: &Server,
+    caller: &Caller,
+    based_on: &BTreeMap<String, String>,
+) -> Result<()> {
+    if based_on.is_empty() {
+        return Ok(());
+    }
+    let live = live(server, caller, &ResourcesQuery::default()).await?;
+    for (name, expected) in based_on {
+        let current = live.get(&request::address(name)?).map(|one| version_of(one.value()));
+        if current.as_ref() != Some(expected) {
+            return Err(changed_meanwhile());
+        }
+    }
+    Ok(())
 }
 
 /// Reads a body that may be as large as a plan.

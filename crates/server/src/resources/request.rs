@@ -58,7 +58,7 @@ pub(super) fn change(body: PlanRequest) -> Result<RequestedChange> {
     Ok(RequestedChange { extent, resources, data, places, incomplete })
 }
 
-fn address(name: &str) -> Result<Address> {
+pub(super) fn address(name: &str) -> Result<Address> {
     name.parse().map_err(|error| invalid(format!("{error}; one is `agent bella/gia`")))
 }
 

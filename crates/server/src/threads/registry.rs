@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use ostler_api::problem::ProblemCode;
 use ostler_domain::id::ThreadId;
 use ostler_harness::Harness;
+use ostler_runtime::assembly::erasures::{ERASURE_POLL_INTERVAL, ErasureWatch};
+use ostler_store::Store;
 use tokio::sync::watch;
 
 use super::slot::Slot;
@@ -200,18 +202,35 @@ impl LiveThreads {
         self.slots().iter().map(|(id, slot)| (*id, slot.clone())).collect()
     }
 
-    /// Lets go of threads that nobody uses, until the server stops.
-    pub(crate) async fn run(&self, mut stop: watch::Receiver<bool>) {
+    /// Lets go of threads that nobody uses, and after an erasure of all that were opened
+    /// before, because they may name the person; until the server stops.
+    pub(crate) async fn run(&self, store: Store, mut stop: watch::Receiver<bool>) {
         let idle_timeout = self.0.options.idle_timeout;
+        let mut erasures = ErasureWatch::new(store);
+        let mut opened_before: Vec<(ThreadId, Arc<Slot>)> = Vec::new();
         loop {
-            tokio::select! {
-                _ = stop.wait_for(|stop| *stop) => return,
-                () = tokio::time::sleep(idle_timeout / 4) => {}
+            match erasures.has_news().await {
+                Ok(true) => opened_before = self.all(),
+                Ok(false) => {}
+                Err(error) => tracing::debug!(%error, "erasures not read, will retry"),
             }
+            let mut at_work = Vec::new();
+            for (id, slot) in opened_before {
+                if slot.close_if_idle().await {
+                    self.forget(id, &slot);
+                } else {
+                    at_work.push((id, slot));
+                }
+            }
+            opened_before = at_work;
             for (id, slot) in self.all() {
                 if slot.idle_time() >= idle_timeout && slot.close_if_idle().await {
                     self.forget(id, &slot);
                 }
+            }
+            tokio::select! {
+                _ = stop.wait_for(|stop| *stop) => return,
+                () = tokio::time::sleep(ERASURE_POLL_INTERVAL.min(idle_timeout / 4)) => {}
             }
         }
     }

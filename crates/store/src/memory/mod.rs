@@ -8,7 +8,7 @@
 mod commit;
 mod load;
 pub(crate) mod messages;
-mod recall;
+pub(crate) mod recall;
 
 use ostler_domain::id::ThreadId;
 use ostler_domain::memory::observation::Speaker;

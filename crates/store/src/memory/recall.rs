@@ -6,7 +6,7 @@ use ostler_domain::knowledge::search::{MAX_DOCUMENTS_PER_WORD, PostingList, exce
 use ostler_domain::knowledge::tokenizer::text_weights;
 use ostler_domain::memory::MessageOrigin;
 
-use super::{RecalledMessage, messages};
+use super::{MemoryMessage, RecalledMessage, messages};
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::backend::{Statement, Tx};
@@ -40,6 +40,9 @@ const COUNT: Sql = sql!(
        WHERE org = ?1 AND thread = ?2 AND seq < ?3 LIMIT ?4) AS counted"
 );
 
+const DELETE_WORDS: Sql =
+    sql!("DELETE FROM memory_words WHERE org = ?1 AND thread = ?2 AND seq = ?3");
+
 /// Messages indexed in one transaction.
 const BATCH_SIZE: u32 = 100;
 
@@ -56,17 +59,43 @@ pub(super) fn index_batch(tx: &Tx, org: OrgId, thread: ThreadId, up_to: i64) -> 
     for row in &rows {
         let message = messages::read_message(row)?;
         last = Some(message.seq);
-        if message.origin == MessageOrigin::Conversation {
-            let words = Value::json(&text_weights(&message.text))?;
-            let params = vec![org.into(), thread.into(), message.seq.into(), words];
-            batch.push(Statement { sql: &INSERT_WORDS, params, on_no_rows: None });
-        }
+        batch.extend(insert_words(org, thread, &message)?);
     }
     let Some(last) = last else { return Ok(0) };
     let params = vec![org.into(), thread.into(), last.into()];
     batch.push(Statement { sql: &SET_INDEXED, params, on_no_rows: None });
     tx.batch(&batch)?;
     Ok(rows.len() as u64)
+}
+
+/// Returns the statement that adds a message to the index, if it belongs there.
+fn insert_words(
+    org: OrgId,
+    thread: ThreadId,
+    message: &MemoryMessage,
+) -> Result<Option<Statement>> {
+    if message.origin != MessageOrigin::Conversation {
+        return Ok(None);
+    }
+    let words = Value::json(&text_weights(&message.text))?;
+    let params = vec![org.into(), thread.into(), message.seq.into(), words];
+    Ok(Some(Statement { sql: &INSERT_WORDS, params, on_no_rows: None }))
+}
+
+/// Replaces the words of a message whose text has changed, if it is indexed.
+pub(crate) fn index_again(tx: &Tx, org: OrgId, thread: ThreadId, seq: i64) -> Result<()> {
+    let key = [Value::from(org), thread.into(), seq.into()];
+    if tx.execute(&DELETE_WORDS, &key)? == 0 {
+        return Ok(());
+    }
+    let params = vec![org.into(), thread.into(), seq.into(), seq.into()];
+    let rows = tx.query_each(&messages::SPAN, &[params])?;
+    for row in rows.iter().flatten() {
+        let message = messages::read_message(row)?;
+        let words = insert_words(org, thread, &message)?;
+        tx.batch(&words.into_iter().collect::<Vec<_>>())?;
+    }
+    Ok(())
 }
 
 pub(super) fn search(

@@ -1,10 +1,27 @@
 //! Workflows that steps of other workflows have started: their end answers the step that
 //! waits for it, and they are cancelled with it.
 
+use ostler_domain::id::{OrgId, WorkflowId};
+use ostler_domain::tool::Trust;
+use serde::{Deserialize, Serialize};
+
 use super::claim::WorkflowLease;
 use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
+use crate::backend::value::Value;
 use crate::error::Result;
+
+/// The end of a child, for the step that has started it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildEnd {
+    /// The result, if it is done.
+    pub result: Option<String>,
+    /// Why it is not.
+    pub reason: Option<String>,
+    pub trust: Trust,
+    /// In credits, with its own children.
+    pub spent: u64,
+}
 
 /// Answers the question of the parent's step, unless the parent is gone.
 const ANSWER_PARENT: Sql = sql!(
@@ -33,11 +50,25 @@ const CANCEL_CHILD: Sql = sql!(
 
 /// Hands the end of a workflow to the step that has started it, if there is one.
 pub(super) fn answer_parent(tx: &Tx, lease: WorkflowLease, data: &str) -> Result<()> {
-    let [org, workflow] = lease.key();
-    if tx.execute(&ANSWER_PARENT, &[org.clone(), workflow.clone(), data.into()])? > 0 {
-        tx.execute(&NOTIFY_PARENT, &[org, workflow])?;
+    answer(tx, lease.key(), data.into())
+}
+
+fn answer(tx: &Tx, key: [Value; 2], data: Value) -> Result<()> {
+    let [org, workflow] = key.clone();
+    if tx.execute(&ANSWER_PARENT, &[org, workflow, data])? > 0 {
+        tx.execute(&NOTIFY_PARENT, &key)?;
     }
     Ok(())
+}
+
+/// Cancels what a workflow that is about to be deleted has started, and fails the step that
+/// waits for it.
+pub(crate) fn end_of_deleted(tx: &Tx, org: OrgId, workflow: WorkflowId, spent: u64) -> Result<()> {
+    let key = || [org.into(), workflow.into()];
+    tx.execute(&CANCEL_CHILDREN, &key())?;
+    let reason = Some("it was deleted with the data of a person".to_owned());
+    let end = ChildEnd { result: None, reason, trust: Trust::Trusted, spent };
+    answer(tx, key(), Value::json(&end)?)
 }
 
 /// Cancels all workflows that the steps of a workflow have started.

@@ -36,7 +36,7 @@ use crate::error::{Result, StoreError};
 use crate::events as event_log;
 
 /// The most bytes of a definition, an input or a result.
-const MAX_BYTES: usize = 4 << 20;
+pub const MAX_WORKFLOW_TEXT_BYTES: usize = 4 << 20;
 
 /// A workflow to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -263,8 +263,8 @@ fn read_task(row: &Row) -> Result<StoredTask> {
 }
 
 const fn check_size(what: &'static str, text: &str) -> Result<()> {
-    if text.len() > MAX_BYTES {
-        return Err(StoreError::TooLarge { what, limit: MAX_BYTES });
+    if text.len() > MAX_WORKFLOW_TEXT_BYTES {
+        return Err(StoreError::TooLarge { what, limit: MAX_WORKFLOW_TEXT_BYTES });
     }
     Ok(())
 }

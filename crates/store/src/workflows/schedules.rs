@@ -144,10 +144,14 @@ const START_QUEUED: Sql = sql!(
     "UPDATE workflow_starts SET outcome = ?4, workflow = ?5, reason = ?6, decided_at = now_ms()
      WHERE org = ?1 AND schedule = ?2 AND due_at = ?3 AND outcome = 'queued'"
 );
+/// Not that of a workflow which still runs: later due times must see it.
 const FORGET_STARTS: Sql = sql!(
     "DELETE FROM workflow_starts WHERE org = ?1 AND schedule = ?2 AND outcome <> 'queued'
        AND due_at < (SELECT s.due_at FROM workflow_starts s
-         WHERE s.org = ?1 AND s.schedule = ?2 ORDER BY s.due_at DESC LIMIT 1 OFFSET ?3)"
+         WHERE s.org = ?1 AND s.schedule = ?2 ORDER BY s.due_at DESC LIMIT 1 OFFSET ?3)
+       AND NOT EXISTS (SELECT 1 FROM workflows w
+         WHERE w.org = workflow_starts.org AND w.id = workflow_starts.workflow
+           AND w.status NOT IN ('done', 'failed', 'cancelled'))"
 );
 const STARTS: Sql = sql!(
     "SELECT due_at, outcome, missed, workflow, reason FROM workflow_starts

@@ -13,7 +13,6 @@ use ostler_store::{
 use tokio::task::JoinHandle;
 
 use crate::privacy::people::{self, contact_with_data};
-use crate::privacy::scan::columns_with;
 use crate::support::{TestDatabase, accept, claim, next, turn};
 
 const PHONE: &str = "+39 06 771234";
@@ -111,8 +110,8 @@ async fn o27_backups_under_load_are_restored_into_either_database() {
             let there = target.texts(texts).await;
             assert!(answered_before.iter().all(|text| there.contains(text)));
             assert_eq!(target.number("SELECT used FROM rate_counters").await, used);
-            let columns = columns_with(target, "xyzzy").await;
-            assert_eq!(columns, columns_with(&source, "xyzzy").await);
+            let columns = target.columns_with("xyzzy").await;
+            assert_eq!(columns, source.columns_with("xyzzy").await);
             for (table, rows) in &summary.tables {
                 assert_eq!(target.count(table).await, i64::try_from(*rows).unwrap(), "{table}");
             }

@@ -216,3 +216,18 @@ async fn o30_definitions_and_schedules_are_part_of_the_configuration(store: &Sto
     assert!(outcomes(store, org).await.is_empty());
     assert_ne!(version().await, saved);
 }
+
+on_every_backend!(
+    /// O30: a workflow that runs while hundreds of due times are skipped is not forgotten.
+    o30_a_running_workflow_is_seen_however_many_due_times_are_skipped
+);
+async fn o30_a_running_workflow_is_seen_however_many_due_times_are_skipped(store: &Store) {
+    let org = with_org(store, 1).await;
+    save(store, org, schedule(OverlapPolicy::Skip)).await;
+    let mut started = Vec::new();
+    for hour in 0..210 {
+        started.extend(store.advance_schedule(advance(&due(store).await, hour)).await.unwrap());
+    }
+    assert_eq!(started.len(), 1);
+    assert_eq!(store.org(org).workflows(None, 10).await.unwrap().len(), 1);
+}

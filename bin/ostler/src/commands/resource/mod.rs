@@ -4,6 +4,7 @@
 mod assign;
 mod editor;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -55,24 +56,28 @@ pub(crate) enum Ask {
 pub(crate) struct ResourceEditor {
     api: ApiClient,
     resources: Resources,
+    /// By address; what changes are based on.
+    versions: BTreeMap<String, String>,
 }
 
 /// Returns the live resources that the caller may view.
 pub(crate) async fn live_resources(api: &ApiClient) -> anyhow::Result<Resources> {
-    let page: Page<LiveResource> = api.get(&["resources"], &[]).await?;
-    let parsed = page.items.into_iter().map(|one| {
-        let address: Address = one.resource.parse()?;
-        let resource = Resource::parse(address.kind, &one.value)
-            .with_context(|| format!("{address} cannot be read"))?;
-        Ok((address, resource))
-    });
-    parsed.collect()
+    Ok(ResourceEditor::open(api).await?.resources)
 }
 
 impl ResourceEditor {
     /// Reads the live resources.
     pub(crate) async fn open(api: &ApiClient) -> anyhow::Result<Self> {
-        Ok(Self { api: api.clone(), resources: live_resources(api).await? })
+        let page: Page<LiveResource> = api.get(&["resources"], &[]).await?;
+        let (mut resources, mut versions) = (Resources::new(), BTreeMap::new());
+        for LiveResource { resource: name, value, version } in page.items {
+            let address: Address = name.parse()?;
+            let resource = Resource::parse(address.kind, &value)
+                .with_context(|| format!("{address} cannot be read"))?;
+            resources.insert(address, resource);
+            versions.insert(name, version);
+        }
+        Ok(Self { api: api.clone(), resources, versions })
     }
 
     /// Returns the live resources.
@@ -153,13 +158,17 @@ impl ResourceEditor {
         self.plan(&changed, None).await?.make(how).await
     }
 
-    /// Plans a change of a few resources.
+    /// Plans a change of a few resources. Fails if somebody else has changed one of them since
+    /// they were read.
     pub(crate) async fn plan(
         &self,
         changed: &Resources,
         window: Option<CallWindow>,
     ) -> anyhow::Result<PlannedChange> {
-        let request = PlanRequest { window, ..request(changed, ResourceSource::Change) };
+        let request = request(changed, ResourceSource::Change);
+        let mut based_on = self.versions.clone();
+        based_on.retain(|address, _| request.resources.contains_key(address));
+        let request = PlanRequest { window, based_on, ..request };
         let planned = PlannedChange::request(&self.api, request).await?;
         check_rules(&planned.plan)?;
         Ok(planned)

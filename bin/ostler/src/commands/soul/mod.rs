@@ -305,11 +305,11 @@ async fn import(args: &SoulImportArgs) -> anyhow::Result<()> {
 async fn edit(args: &SoulEditArgs) -> anyhow::Result<()> {
     let target = &args.soul.target;
     let org = open_org(target).await?;
-    let versions = versions_of(&org, &args.soul.agent).await?;
-    let soul = versions.last().map(|last| last.soul.clone()).unwrap_or_default();
-    let soul = document::edit(&soul)?;
     let editor = ResourceEditor::open(&org.api).await?;
     let address = editor.find(&org.org.slug, Kind::Agent, &args.soul.agent)?;
+    let soul: Option<Soul> =
+        serde_json::from_value(editor.get(&address)?.value()["soul"].clone())?;
+    let soul = document::edit(&soul.unwrap_or_default())?;
     let how = Change { args: &args.change, output: &target.output, ask: Ask::First };
     let soul = Assignment::new("soul", serde_json::to_value(soul)?);
     editor.set(&address, &[soul], &how).await

@@ -77,6 +77,11 @@ pub(crate) fn routes() -> Vec<Route> {
 const MAX_TITLE: usize = 200;
 
 impl OrgRequest {
+    async fn stored_thread(&self, id: ThreadId) -> Result<HarnessThread> {
+        let thread = self.server.deps.store.org(self.org).thread(id).await?;
+        thread.map(Into::into).ok_or_else(|| ApiError::not_found("thread"))
+    }
+
     /// Returns the owner of the caller's threads.
     pub(super) async fn thread_owner(&self, access: ThreadAccess) -> Result<ThreadOwner> {
         let resource = self.hide_foreign_org(self.operations().thread_owner(access).await)?;
@@ -170,18 +175,20 @@ pub(crate) async fn rename(
     check_title(Some(&body.title))?;
     let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
     let _turn = based_on.turn(&request.server).await;
-    let stored = async || -> Result<HarnessThread> {
-        let thread = request.server.deps.store.org(request.org).thread(id).await?;
-        thread.map(Into::into).ok_or_else(|| ApiError::not_found("thread"))
-    };
-    based_on.check(&title(&json!(stored().await?)))?;
+    based_on.check(&title(&json!(request.stored_thread(id).await?)))?;
     live.harness.rename_thread(&body.title).await?;
-    let value = stored().await?;
+    let value = request.stored_thread(id).await?;
     Ok(Versioned { basis: title(&json!(value)), value })
 }
 
-pub(crate) async fn delete_thread(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
+pub(crate) async fn delete_thread(
+    request: OrgRequest,
+    PathId(id): PathId,
+    based_on: IfMatch,
+) -> Result<StatusCode> {
     let (_, id, live) = request.open_thread(ThreadAccess::Work, &id).await?;
+    let _turn = based_on.turn(&request.server).await;
+    based_on.check_current(async { Ok(title(&json!(request.stored_thread(id).await?))) }).await?;
     live.harness.delete_thread(id).await?;
     request.server.threads.remove(id);
     Ok(StatusCode::NO_CONTENT)

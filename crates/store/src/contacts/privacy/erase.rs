@@ -10,20 +10,22 @@
 
 use ostler_domain::audit::AuditActor;
 use ostler_domain::id::{AuditId, BlobId, ContactId, ConversationId, OrgId, SessionId, ThreadId};
+use ostler_domain::time::Timestamp;
 
 use super::find::{self, OwnConversation};
 use super::tables::{
     DELETE_NOTICES, MESSAGES, OF_CONVERSATION, OF_SESSION, SESSIONS, Table, blobs_in_row,
 };
-use super::{PersonalDataCounts, PersonalDataKind, records, sweep, workflows};
-use crate::OrgStore;
+use super::{PersonalDataCounts, PersonalDataKind, markers, records, sweep, workflows};
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::{Row, Value};
 use crate::backend::{Statement, Tx};
-use crate::contacts::contact;
+use crate::contacts::{contact, identifiers};
 use crate::error::{Result, StoreError};
 use crate::tenancy::audit::{self, NewAuditEntry};
 use crate::tenancy::orgs::lock_org;
+use crate::{OrgStore, Store};
 
 /// Rows deleted per transaction.
 const BATCH_ROWS: u64 = 200;
@@ -74,6 +76,21 @@ const STRIP_AUDIT: Sql = Sql {
        WHERE org = ?1 AND subject = ?2 AND data <> '{}'",
     postgres: "UPDATE audit SET data = '{}' WHERE org = $1 AND subject = $2 AND data <> '{}'",
 };
+/// The responses to repeated requests that were about an object.
+const DELETE_RESPONSES: Sql = Sql {
+    sqlite: "DELETE FROM records
+       WHERE org = ?1 AND kind = 'idempotency' AND instr(data, ?2) > 0",
+    postgres: "DELETE FROM records
+       WHERE org = $1 AND kind = 'idempotency' AND strpos(data, $2) > 0",
+};
+/// Entries about a part of an object, such as a step of a workflow: `OBJECT/PART`.
+const STRIP_AUDIT_OF_PARTS: Sql = Sql {
+    sqlite: "UPDATE audit INDEXED BY audit_by_subject SET data = '{}'
+       WHERE org = ?1 AND subject > ?2 || '/' AND subject < ?2 || '0' AND data <> '{}'",
+    postgres: r#"UPDATE audit SET data = '{}' WHERE org = $1 AND data <> '{}'
+       AND subject COLLATE "C" > $2 || '/' AND subject COLLATE "C" < $2 || '0'"#,
+};
+const LAST: Sql = sql!("SELECT max(finished_at) FROM erasures");
 const FINISH: Sql = sql!(
     "UPDATE erasures SET finished_at = now_ms(), markers = NULL
      WHERE org = ?1 AND contact = ?2 AND finished_at IS NULL"
@@ -81,6 +98,14 @@ const FINISH: Sql = sql!(
 
 /// The action of the audit entry.
 const ACTION: &str = "contact_deleted";
+
+impl Store {
+    /// Returns when the last erasure of any org finished. What a process has read before may
+    /// name somebody who is deleted.
+    pub fn last_erasure(&self) -> StoreFuture<Option<Timestamp>> {
+        self.read_all_orgs(|tx| tx.first(&LAST, &[])?.map_or(Ok(None), |row| row.opt_time(0)))
+    }
+}
 
 impl OrgStore<'_> {
     /// Deletes everything the org stores about a contact and returns how much it was. Orders
@@ -166,10 +191,12 @@ fn detach_some(tx: &Tx, org: OrgId, id: ContactId) -> Result<Deleted> {
     if own.len() == limit {
         return Ok(Deleted { counts, remaining: Remaining::More });
     }
-    let workflows = workflows::delete(tx, org, &contact.contact)?;
+    let linked = identifiers::identifiers_of(tx, org, id, u32::MAX)?;
+    let markers = markers::markers(&contact.contact, &linked);
+    let workflows = workflows::delete(tx, org, &contact.contact, &markers)?;
     add(&mut counts, PersonalDataKind::Workflow, workflows.len() as u64);
     let key = || [Value::from(org), id.into()];
-    let markers = Value::json(&sweep::markers(&contact.contact))?;
+    let markers = Value::json(&markers)?;
     let statements = [
         statement(&DELETE_CONTACT, key()),
         statement(&DELETE_IDENTIFIERS, key()),
@@ -179,7 +206,12 @@ fn detach_some(tx: &Tx, org: OrgId, id: ContactId) -> Result<Deleted> {
     let records = records::anonymize(tx, org, id)?;
     add(&mut counts, PersonalDataKind::Record, records.len() as u64);
     let objects = records.iter().map(ToString::to_string).chain([id.to_string()]);
-    let objects = objects.chain(workflows.iter().map(ToString::to_string));
+    let objects: Vec<String> = objects.chain(workflows.iter().map(ToString::to_string)).collect();
+    delete_responses_about(tx, org, &objects)?;
+    let parts = workflows
+        .iter()
+        .map(|id| statement(&STRIP_AUDIT_OF_PARTS, [org.into(), id.to_string().into()]));
+    tx.batch(&parts.collect::<Vec<_>>())?;
     add(&mut counts, PersonalDataKind::Notice, delete_notices_about(tx, org, objects)?);
     Ok(Deleted { counts, remaining: Remaining::Nothing })
 }
@@ -208,6 +240,15 @@ pub(super) fn delete_notices_about(
         statements.push(statement(&STRIP_AUDIT, [org.into(), id.into()]));
     }
     Ok(tx.batch(&statements)?.iter().step_by(2).sum())
+}
+
+/// Deletes the stored responses to requests about objects.
+fn delete_responses_about(tx: &Tx, org: OrgId, ids: &[String]) -> Result<()> {
+    let statements: Vec<Statement> = ids
+        .iter()
+        .map(|id| statement(&DELETE_RESPONSES, [org.into(), id.as_str().into()]))
+        .collect();
+    tx.batch(&statements).map(drop)
 }
 
 /// Deletes contents of detached conversations in one transaction.
@@ -260,6 +301,7 @@ impl ConversationErasure<'_, '_> {
                 }
             }
             if !self.delete_rows(&MESSAGES, &thread.into(), budget, counts)? {
+                delete_responses_about(self.tx, self.org, &[session.to_string()])?;
                 self.delete_rows(&SESSIONS, &owner, 1, counts)?;
             }
             return Ok(true);

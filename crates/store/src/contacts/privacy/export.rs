@@ -13,7 +13,7 @@ use super::tables::{
     MESSAGES, NOTICES, OF_CONVERSATION, OF_SESSION, SESSIONS, Table, blobs_in_row, notice_json,
 };
 use super::{PersonalDataCounts, PersonalDataKind};
-use super::{records, workflows};
+use super::{markers, records, workflows};
 use crate::OrgStore;
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
@@ -243,9 +243,13 @@ fn read_contact(
         kind: PersonalDataKind::Record,
         value: json!({"kind": record.kind, "id": record.id, "data": record.data}),
     }));
+    let linked = identifiers::identifiers_of(tx, org, id, u32::MAX)?;
+    let markers = markers::markers(&contact.contact, &linked);
+    let workflows = workflows::of_contact(tx, org, &contact.contact, &markers)?;
     page.extend(
-        workflows::of_contact(tx, org, &contact.contact)?.into_iter().map(|workflow| {
-            ExportedItem { kind: PersonalDataKind::Workflow, value: workflow.data }
+        workflows.into_iter().map(|workflow| ExportedItem {
+            kind: PersonalDataKind::Workflow,
+            value: workflow.data,
         }),
     );
     page.extend(notices_about(tx, org, &[id.to_string()])?);

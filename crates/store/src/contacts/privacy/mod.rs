@@ -8,6 +8,7 @@
 mod erase;
 mod export;
 pub(crate) mod find;
+mod markers;
 mod records;
 mod shared;
 mod sweep;

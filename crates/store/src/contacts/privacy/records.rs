@@ -1,8 +1,9 @@
 //! The records of a person: orders, bookings and answers to forms. Orders and bookings
-//! belong to the books and the calendar of the org, so they stay without the person; answers
-//! to forms are deleted.
+//! belong to the books and the calendar of the org, so they stay without the person, and the
+//! refunds of an order without what was written about them; answers to forms are deleted.
 
 use ostler_domain::id::{ContactId, OrgId, RecordId};
+use ostler_domain::refund::REFUNDS;
 use serde_json::Value as Json;
 
 use crate::backend::sql::{Sql, sql};
@@ -14,6 +15,8 @@ use crate::error::Result;
 const FORM_RESPONSES: &str = "form_response/";
 /// Fields of a record that are about the person.
 const PERSONAL_FIELDS: [&str; 2] = ["contact", "notes"];
+/// Fields of a refund that hold words.
+const REFUND_WORDS: [&str; 2] = ["reason", "note"];
 
 /// A record of a person.
 pub(super) struct PersonalRecord {
@@ -33,6 +36,8 @@ const REPLACE: Sql = sql!(
     "UPDATE records SET data = ?4, version = version + 1, updated_at = now_ms()
      WHERE org = ?1 AND kind = ?2 AND id = ?3"
 );
+const REFUNDS_OF: Sql =
+    sql!("SELECT data FROM records WHERE org = ?1 AND kind = ?2 AND id = ?3");
 const DELETE: Sql = sql!("DELETE FROM records WHERE org = ?1 AND kind = ?2 AND id = ?3");
 
 /// Returns the records of a contact.
@@ -65,9 +70,28 @@ pub(super) fn anonymize(tx: &Tx, org: OrgId, contact: ContactId) -> Result<Vec<R
         params.push(data.to_string().into());
         Statement { sql: &REPLACE, params, on_no_rows: None }
     });
-    let statements: Vec<Statement> = statements.collect();
+    let mut statements: Vec<Statement> = statements.collect();
+    for record in &records {
+        statements.extend(without_refund_words(tx, org, record.id)?);
+    }
     if !statements.is_empty() {
         tx.batch(&statements)?;
     }
     Ok(records.into_iter().map(|record| record.id).collect())
+}
+
+/// Returns the statement that removes the words from the refunds of an order, if it has any.
+fn without_refund_words(tx: &Tx, org: OrgId, order: RecordId) -> Result<Option<Statement>> {
+    let key: Vec<Value> = vec![org.into(), REFUNDS.into(), order.into()];
+    let Some(row) = tx.first(&REFUNDS_OF, &key)? else { return Ok(None) };
+    let mut data: Json = row.json(0, "refunds")?;
+    for refund in data["refunds"].as_array_mut().into_iter().flatten() {
+        for word in REFUND_WORDS {
+            if let Some(text) = refund.get_mut(word) {
+                *text = Json::String(String::new());
+            }
+        }
+    }
+    let params = key.into_iter().chain([data.to_string().into()]).collect();
+    Ok(Some(Statement { sql: &REPLACE, params, on_no_rows: None }))
 }

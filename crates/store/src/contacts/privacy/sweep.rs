@@ -2,24 +2,19 @@
 //! log, threads, and in what the org has sent to its agency, its clients or the platform.
 //!
 //! The texts of all tables are searched, as the database lists them, so that a new table is
-//! not forgotten. What is found there is replaced. Names are no markers: they are words, and
-//! other people's too.
+//! not forgotten. What is found there is replaced. A name counts if it has several words and
+//! nobody and nothing else is called so; other names are words.
 
-use std::collections::BTreeSet;
-
-use ostler_domain::contact::Contact;
-use ostler_domain::id::{AuditId, ContactId, OrgId};
+use ostler_domain::id::{AuditId, ContactId, OrgId, ThreadId};
 use ostler_domain::org::OrgPlace;
 
+use super::markers::Marker;
 use crate::OrgStore;
 use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::error::Result;
-
-/// Shorter addresses and numbers stand in too many texts by chance.
-const MIN_ADDRESS: usize = 6;
-const MIN_NUMBER: usize = 9;
+use crate::memory::recall;
 
 /// Tables that are left as they are: what the org has configured or published, and the keys
 /// by which other people are found.
@@ -46,6 +41,13 @@ const LEFT_ALONE: [&str; 18] = [
 /// Columns of keys; rows with a marker there are deleted.
 const KEYS: [(&str, &str); 2] = [("notice_cooldowns", "subject"), ("rate_counters", "name")];
 
+/// The texts of which a search index has the words.
+const INDEXED: (&str, &str) = ("memory_messages", "text");
+const INDEXED_MESSAGES: Sql = Sql {
+    sqlite: "SELECT thread, seq FROM memory_messages WHERE org = ?1 AND instr(text, ?2) > 0",
+    postgres: "SELECT thread, seq FROM memory_messages WHERE org = $1 AND strpos(text, $2) > 0",
+};
+
 /// Ids of what an audit entry is about: after the deletion they name nobody.
 const SUBJECTS: (&str, &str) = ("audit", "subject");
 
@@ -69,31 +71,20 @@ const TEXT_COLUMNS: Sql = Sql {
 };
 const MARKERS: Sql =
     sql!("SELECT markers FROM erasures WHERE org = ?1 AND contact = ?2 AND markers IS NOT NULL");
-/// Whether another contact has the same address or number.
+/// Whether another contact has the same address, number or name.
 const SHARED: Sql = Sql {
     sqlite: "SELECT 1 FROM contacts WHERE org = ?1 AND instr(data, ?2) > 0 LIMIT 1",
     postgres: "SELECT 1 FROM contacts WHERE org = $1 AND strpos(data, $2) > 0 LIMIT 1",
 };
-
-/// Returns the texts that name a contact and nobody else: its id, its address, and its
-/// number if that begins with a `+`. They are never a part of a number in JSON.
-pub(super) fn markers(contact: &Contact) -> Vec<String> {
-    let mut all = BTreeSet::from([contact.id.to_string()]);
-    if let Some(email) = contact.details.email.as_deref().map(str::trim)
-        && email.contains('@')
-        && email.len() >= MIN_ADDRESS
-    {
-        all.extend([email.to_owned(), email.to_lowercase()]);
-    }
-    if let Some(phone) = contact.details.phone.as_deref().map(str::trim)
-        && phone.starts_with('+')
-        && phone.len() >= MIN_NUMBER
-    {
-        let digits: String = phone.chars().filter(|c| *c == '+' || c.is_ascii_digit()).collect();
-        all.extend([phone.to_owned(), digits]);
-    }
-    all.into_iter().collect()
-}
+/// Whether the org or one of its people has this name.
+const OF_ORG: Sql = Sql {
+    sqlite: "SELECT 1 FROM orgs WHERE id = ?1 AND instr(data, ?2) > 0
+       UNION ALL SELECT 1 FROM memberships m JOIN users u ON u.id = m.user_id
+       WHERE m.org = ?1 AND instr(u.name, ?2) > 0 LIMIT 1",
+    postgres: "SELECT 1 FROM orgs WHERE id = $1 AND strpos(data, $2) > 0
+       UNION ALL SELECT 1 FROM memberships m JOIN users u ON u.id = m.user_id
+       WHERE m.org = $1 AND strpos(u.name, $2) > 0 LIMIT 1",
+};
 
 /// Returns what stands instead of a marker. It differs from that of other markers and other
 /// contacts, because a column may have to be unique, such as the references of grants.
@@ -116,7 +107,7 @@ pub(super) async fn sweep(store: OrgStore<'_>, contact: ContactId, erasure: Audi
     let markers = store
         .read(move |tx| {
             let row = tx.first(&MARKERS, &[org.into(), contact.into()])?;
-            row.map_or(Ok(Vec::new()), |row| row.json::<Vec<String>>(0, "erasure"))
+            row.map_or(Ok(Vec::new()), |row| row.json::<Vec<Marker>>(0, "erasure"))
         })
         .await?;
     if markers.is_empty() {
@@ -145,36 +136,60 @@ async fn related_orgs(store: OrgStore<'_>) -> Result<Vec<OrgId>> {
     Ok(all.into_iter().filter(is_related).map(|org| org.id).collect())
 }
 
-/// Returns the columns of an org with a marker that no other contact of the org has.
-fn find(tx: &Tx, org: OrgId, markers: &[String], erasure: AuditId) -> Result<Vec<MarkedColumn>> {
+/// Returns the columns of an org with a marker that names nobody and nothing else there.
+fn find(tx: &Tx, org: OrgId, markers: &[Marker], erasure: AuditId) -> Result<Vec<MarkedColumn>> {
     let mut found = Vec::new();
-    let mut columns: Vec<(String, String)> = Vec::new();
+    let (mut columns, mut left_alone): (Vec<Column>, Vec<Column>) = (Vec::new(), Vec::new());
     for row in tx.query(&TEXT_COLUMNS, &[])? {
-        let column = (row.text(0)?, row.text(1)?);
-        if !LEFT_ALONE.contains(&column.0) && column != SUBJECTS {
-            columns.push((row.text(0)?.to_owned(), row.text(1)?.to_owned()));
+        let column = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
+        if LEFT_ALONE.contains(&column.0.as_str()) {
+            left_alone.push(column);
+        } else if (column.0.as_str(), column.1.as_str()) != SUBJECTS {
+            columns.push(column);
         }
     }
     columns.extend(KEYS.map(|(table, column)| (table.to_owned(), column.to_owned())));
     for (number, marker) in markers.iter().enumerate() {
-        if tx.first(&SHARED, &[org.into(), marker.as_str().into()])?.is_some() {
+        let params = [org.into(), marker.text().into()];
+        let is_shared = tx.first(&SHARED, &params)?.is_some();
+        if is_shared || (marker.is_name() && is_configured(tx, org, marker, &left_alone)?) {
             continue;
         }
-        for (table, column) in &columns {
-            let mut has_marker = false;
-            let condition = contains(tx, column);
-            let query = format!("SELECT 1 FROM {table} WHERE org = {condition} LIMIT 1");
-            tx.stream(&query, &[org.into(), marker.as_str().into()], &mut |_| {
-                has_marker = true;
-                Ok(())
-            })?;
-            if has_marker {
-                let (table, column, marker) = (table.clone(), column.clone(), marker.clone());
+        for column in &columns {
+            if has_marker(tx, org, marker, column)? {
+                let ((table, column), marker) = (column.clone(), marker.text().to_owned());
                 let replacement = replacement(erasure, number);
                 found.push(MarkedColumn { table, column, marker, replacement });
             }
         }
     }
+    Ok(found)
+}
+
+/// A table and a column.
+type Column = (String, String);
+
+/// Returns whether the org, its people or what it has configured have a name.
+fn is_configured(tx: &Tx, org: OrgId, name: &Marker, columns: &[Column]) -> Result<bool> {
+    if tx.first(&OF_ORG, &[org.into(), name.text().into()])?.is_some() {
+        return Ok(true);
+    }
+    for column in columns {
+        if has_marker(tx, org, name, column)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn has_marker(tx: &Tx, org: OrgId, marker: &Marker, column: &Column) -> Result<bool> {
+    let (table, column) = column;
+    let query = format!("SELECT 1 FROM {table} WHERE org = {} LIMIT 1", contains(tx, column));
+    let mut found = false;
+    tx.stream(&query, &[org.into(), marker.text().into()], &mut |_| {
+        found = true;
+        Ok(())
+    })?;
     Ok(found)
 }
 
@@ -192,6 +207,11 @@ fn replace(tx: &Tx, org: OrgId, marked: &MarkedColumn) -> Result<()> {
     let condition = contains(tx, column);
     let mut params = vec![Value::from(org), marker.as_str().into()];
     let is_key = KEYS.contains(&(table.as_str(), column.as_str()));
+    let indexed = if (table.as_str(), column.as_str()) == INDEXED {
+        indexed_messages(tx, org, marker)?
+    } else {
+        Vec::new()
+    };
     let statement = if is_key {
         format!("DELETE FROM {table} WHERE org = {condition}")
     } else {
@@ -202,30 +222,15 @@ fn replace(tx: &Tx, org: OrgId, marked: &MarkedColumn) -> Result<()> {
              WHERE org = {condition}"
         )
     };
-    tx.execute_rows(&statement, &[params])
+    tx.execute_rows(&statement, &[params])?;
+    for (thread, seq) in indexed {
+        recall::index_again(tx, org, thread, seq)?;
+    }
+    Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::markers;
-
-    #[test]
-    fn s09_markers_are_texts_that_name_one_person_only() {
-        let check = |details: serde_json::Value, expected: &[&str]| {
-            let contact = serde_json::json!({"id": ostler_domain::id::ContactId::from_u128(1),
-                "name": "Rosa", "tags": [], "notes": [], "details": details});
-            let contact: ostler_domain::contact::Contact =
-                serde_json::from_value(contact).expect("a contact");
-            let id = contact.id.to_string();
-            let others: Vec<String> =
-                markers(&contact).into_iter().filter(|one| *one != id).collect();
-            assert_eq!(others, expected);
-        };
-        check(serde_json::json!({}), &[]);
-        check(
-            serde_json::json!({"email": "Rosa@Example.com", "phone": "+39 06 771234"}),
-            &["+39 06 771234", "+3906771234", "Rosa@Example.com", "rosa@example.com"],
-        );
-        check(serde_json::json!({"email": "a@b.c", "phone": "06771234"}), &[]);
-    }
+/// Returns the messages with a marker whose words are in the search index.
+fn indexed_messages(tx: &Tx, org: OrgId, marker: &str) -> Result<Vec<(ThreadId, i64)>> {
+    let rows = tx.query(&INDEXED_MESSAGES, &[org.into(), marker.into()])?;
+    rows.iter().map(|row| Ok((row.id(0)?, row.int(1)?))).collect()
 }

@@ -1,7 +1,6 @@
 //! Export and deletion of a contact's personal data.
 
 pub(crate) mod people;
-pub(crate) mod scan;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,7 +21,6 @@ use ostler_store::{
 use crate::on_every_backend;
 use crate::support::{POLICY, TestDatabase, claim, next, turn, with_org};
 use people::{accept, contact, contact_with_data, converse, file, message_from, person};
-use scan::columns_with;
 
 const PHONE: &str = "+39 06 771234";
 
@@ -208,8 +206,8 @@ async fn no_table_contains_data_of_a_deleted_contact() {
         let org = people::org(&store, 1).await;
         let rosa = contact_with_data(&store, &org, "xyzzy", PHONE).await;
         contact_with_data(&store, &org, "plugh", "+39 06 1").await;
-        let others = columns_with(&backend, "plugh").await;
-        let before = columns_with(&backend, "xyzzy").await;
+        let others = backend.columns_with("plugh").await;
+        let before = backend.columns_with("xyzzy").await;
         assert_eq!(before, others);
         let tables: BTreeSet<&str> =
             before.iter().filter_map(|column| column.split('.').next()).collect();
@@ -237,9 +235,9 @@ async fn no_table_contains_data_of_a_deleted_contact() {
         ];
         assert_eq!(tables, expected.into(), "the search finds what there is");
         delete(&store, org.id, rosa).await.unwrap();
-        assert_eq!(columns_with(&backend, "xyzzy").await, [].into());
-        assert_eq!(columns_with(&backend, "771234").await, [].into());
-        assert_eq!(columns_with(&backend, "plugh").await, others);
+        assert_eq!(backend.columns_with("xyzzy").await, [].into());
+        assert_eq!(backend.columns_with("771234").await, [].into());
+        assert_eq!(backend.columns_with("plugh").await, others);
     }
 }
 
@@ -303,7 +301,7 @@ async fn an_interrupted_deletion_is_finished_by_a_repeat() {
             }
         }
         assert!(sent > 0, "it takes longer, {stopped}");
-        assert_eq!(columns_with(&backend, "xyzzy").await, [].into());
+        assert_eq!(backend.columns_with("xyzzy").await, [].into());
         let told = backend.count("audit WHERE action = 'contact_deleted'").await;
         assert_eq!(told, 1, "it is told once");
         assert_eq!(claim(&store).await.unwrap().messages.len(), sent.min(50));
@@ -537,12 +535,12 @@ async fn s09_nothing_names_a_deleted_contact_in_any_org() {
                 backend.execute(&insert).await;
             }
         }
-        let found = columns_with(&backend, &mail).await;
+        let found = backend.columns_with(&mail).await;
         assert!(found.len() >= 20, "{found:?}");
 
         delete(&store, org.id, rosa).await.unwrap();
         for marker in [mail.as_str(), "xyzzy", "3906771234", "771234", &rosa.to_string()] {
-            let left = columns_with(&backend, marker).await;
+            let left = backend.columns_with(marker).await;
             let of_deletion = ["audit.subject".to_owned()];
             let allowed = left
                 .iter()

@@ -1,134 +1,13 @@
-//! Processes that are killed during a workflow, which another process continues.
+//! A process that runs the steps of one workflow is killed.
 
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-use ostler_domain::id::WorkflowId;
 use ostler_runtime::operations::Actor;
 use ostler_runtime::workflow::QuestionBody;
-use ostler_runtime::workflow::view::WorkflowDetail;
-use ostler_store::Store;
 use ostler_testkit::TestDatabase;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
-use super::support::{Log, WorkflowScenario, result, state, task};
+use super::KilledProcesses;
 use crate::support::ORG;
-
-/// The variables with the log and the database of a process; without them the test of the
-/// process does nothing.
-const LOG: &str = "OSTLER_WORKFLOW_LOG";
-const DATABASE: &str = "OSTLER_WORKFLOW_DATABASE";
-/// The test that is the process.
-const PROCESS: &str = "workflows::crash::process";
-/// The lease of a workflow.
-const LEASE: Duration = Duration::from_secs(1);
-/// The timeout of every wait.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Three levels of subagents; the deepest pays and submits a plan.
-const SCRIPT: &str = r#"
-rules:
-  - when: { user: please pay }
-    answer: [{ call: subagent, with: { agentType: deeper, task: level 1 } }, 'It is paid.']
-  - when: { user: level 1 }
-    answer: [{ call: subagent, with: { agentType: deeper, task: level 2 } }, 'done']
-  - when: { user: level 2 }
-    answer: [{ call: subagent, with: { agentType: deeper, task: level 3 } }, 'done']
-  - when: { user: level 3 }
-    answer:
-      - { call: pay, with: { say: from below } }
-      - { call: submit_plan, with: { plan: go on } }
-      - 'done'
-default: 'About {{ user }}: yes.'
-"#;
-
-/// A process that runs workflows until it is killed.
-#[tokio::test(flavor = "multi_thread")]
-async fn process() {
-    let (Ok(log), Ok(url)) = (std::env::var(LOG), std::env::var(DATABASE)) else { return };
-    let workflows = workflows(Store::open(&url).await.unwrap(), PathBuf::from(log));
-    let (_stop, stopped) = watch::channel(false);
-    let _in_vain = tokio::time::timeout(PATIENCE, workflows.runner.run(4, stopped)).await;
-}
-
-fn workflows(store: Store, log: PathBuf) -> WorkflowScenario {
-    WorkflowScenario::on(store, SCRIPT, Log::File(log), LEASE)
-}
-
-/// Processes that share a database.
-struct KilledProcesses {
-    folder: tempfile::TempDir,
-    database: TestDatabase,
-    workflows: WorkflowScenario,
-}
-
-/// A process that is killed when it is dropped.
-struct Process(Child);
-
-impl Drop for Process {
-    /// On Unix this is `kill -9`.
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl KilledProcesses {
-    async fn on(database: TestDatabase) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let workflows = workflows(database.migrated().await, folder.path().join("log"));
-        Self { folder, database, workflows: workflows.seed().await }
-    }
-
-    /// On SQLite and on PostgreSQL.
-    async fn on_every_database() -> Vec<Self> {
-        let mut all = Vec::new();
-        for database in TestDatabase::both().await {
-            all.push(Self::on(database).await);
-        }
-        all
-    }
-
-    fn process(&self, fault: &str) -> Process {
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", PROCESS, "--nocapture"])
-            .env(LOG, self.folder.path().join("log"))
-            .env(DATABASE, &self.database.url)
-            .env("OSTLER_FAULT", fault)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        Process(child.unwrap())
-    }
-
-    /// Makes later calls with this line hang.
-    fn hang(&self, line: &str) {
-        std::fs::write(self.folder.path().join("log.hang"), line).unwrap();
-    }
-
-    async fn wait_until(&self, what: &str, mut holds: impl AsyncFnMut() -> bool) {
-        let began = Instant::now();
-        while !holds().await {
-            let all = self.workflows.scenario.org().workflows(None, 1).await.unwrap();
-            let (log, late) = (self.workflows.log(), began.elapsed() > PATIENCE);
-            assert!(!late, "{what} took too long: {log:?} {}", all[0].state);
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    }
-
-    /// Waits until a workflow has this status.
-    async fn wait_for_status(&self, id: WorkflowId, status: &str) -> WorkflowDetail {
-        self.wait_until(status, async || self.workflows.detail(id).await.summary.status == status)
-            .await;
-        self.workflows.detail(id).await
-    }
-
-    fn count(&self, line: &str) -> usize {
-        self.workflows.log().iter().filter(|one| *one == line).count()
-    }
-}
+use crate::workflows::support::{result, state, task};
 
 fn note(id: &str, after: &[&str]) -> Value {
     json!({"id": id, "after": after, "tool": "note", "with": {"say": id}})

@@ -2,20 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use tokio_postgres::NoTls;
+use tokio_postgres::Client;
 
-use crate::support::TestDatabase;
+use crate::TestDatabase;
+use crate::database::open;
 
-/// Returns the columns that contain a word, ignoring case.
-pub(crate) async fn columns_with(backend: &TestDatabase, word: &str) -> BTreeSet<String> {
-    match backend.url.strip_prefix("sqlite:") {
-        Some(path) => in_file(path, word),
-        None => on_server(&backend.url, word).await,
+impl TestDatabase {
+    /// Returns the columns of all tables that contain a word, ignoring case.
+    pub async fn columns_with(&self, word: &str) -> BTreeSet<String> {
+        match self.path() {
+            Some(path) => in_file(&open(path), word),
+            None => on_server(&self.client().await, word).await,
+        }
     }
 }
 
-fn in_file(path: &str, word: &str) -> BTreeSet<String> {
-    let file = rusqlite::Connection::open(path).unwrap();
+fn in_file(file: &rusqlite::Connection, word: &str) -> BTreeSet<String> {
     let mut columns = file
         .prepare(
             "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c
@@ -41,10 +43,7 @@ fn in_file(path: &str, word: &str) -> BTreeSet<String> {
     found
 }
 
-async fn on_server(url: &str, word: &str) -> BTreeSet<String> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client.batch_execute("SET ostler.scope = 'all'").await.unwrap();
+async fn on_server(client: &Client, word: &str) -> BTreeSet<String> {
     let columns = client
         .query(
             "SELECT table_name::text, column_name::text, data_type::text
