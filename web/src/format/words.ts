@@ -36,3 +36,11 @@ export function askReason(why: unknown): string {
   if (why && typeof why === 'object' && 'permission' in why) return 'a permission rule asks for it'
   return 'a rule asks for it'
 }
+
+/** What a decision means for a call: `{"decision": "ask", …}`. */
+export function verdictText(verdict: unknown): string {
+  const { decision } = (verdict ?? {}) as { decision?: unknown }
+  if (decision === 'allow') return 'runs at once'
+  if (decision === 'ask') return 'asks a person first'
+  return decision === 'deny' ? 'is refused' : 'is decided otherwise'
+}

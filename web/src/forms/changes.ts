@@ -22,7 +22,15 @@ export function changesOf(before: unknown, after: unknown, field = ''): Change[]
 /** The fields to send: those of the first level that differ. */
 export function patchOf(before: Resource, after: Resource): Resource {
   const changed = Object.keys(after).filter((name) => changesOf(before[name], after[name]).length > 0)
-  return Object.fromEntries(changed.map((name) => [name, after[name]]))
+  return Object.fromEntries(changed.map((name) => [name, mergeOf(before[name], after[name])]))
+}
+
+/** The value of a merge patch: what was removed from an object is `null`. */
+function mergeOf(before: unknown, after: unknown): unknown {
+  if (!isResource(before) || !isResource(after)) return after
+  const removed = Object.keys(before).filter((name) => !(name in after))
+  const kept = Object.keys(after).map((name) => [name, mergeOf(before[name], after[name])])
+  return Object.fromEntries([...kept, ...removed.map((name) => [name, null])])
 }
 
 export const isResource = (value: unknown): value is Resource =>
@@ -30,9 +38,9 @@ export const isResource = (value: unknown): value is Resource =>
 
 function show(value: unknown): string {
   if (value === null || value === undefined || value === '') return 'not set'
-  if (Array.isArray(value)) {
-    if (value.length === 0) return 'none'
-    return value.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join(', ')
-  }
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (value === true || value === false) return value ? 'yes' : 'no'
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(show).join(', ')
+  if (!isResource(value)) return String(value)
+  const fields = Object.entries(value).filter(([, of]) => of !== null && of !== undefined)
+  return fields.length === 0 ? 'none' : fields.map(([name, of]) => `${name.replaceAll('_', ' ')}: ${show(of)}`).join('; ')
 }

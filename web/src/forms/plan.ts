@@ -4,59 +4,65 @@
  */
 
 import type { Client } from '../api/client.ts'
-import { count, plain } from '../format/words.ts'
+import type { ResourcePlan, VerdictChange } from '../api/schema.ts'
+import { count, plain, verdictText } from '../format/words.ts'
 import type { Resource } from './changes.ts'
-import { hasRoute } from './document.ts'
-
-export interface ResourcePlan {
-  changes: { resource: string; action: string; fields: { path: string; old: unknown; new: unknown }[] }[]
-  drift?: { resource: string; path: string }[]
-  what_if?: {
-    days: number
-    calls: number
-    changes: { org: string; agent: string; tool: string; from: unknown; to: unknown; calls: number }[]
-  } | null
-  violations?: { resource: string; path: string; message: string }[]
-}
 
 const TABLES: Record<string, string> = { agents: 'agent', channels: 'channel', tools: 'tool', 'mcp-servers': 'mcp_server', integrations: 'integration' }
 
+/** What a person reads of a plan. */
+export interface Consequences {
+  /** The rules that the change breaks. It cannot be saved. */
+  broken: string[]
+  /** What else changes, and what will not work. */
+  others: string[]
+  /** Recorded calls that would have been decided differently. */
+  calls: { text: string; session: string }[]
+  /** What was looked at; empty if the change concerns no calls. */
+  looked: string
+}
+
 /** The address of the object of a form; `null` if a plan knows no such object. */
-export function addressOf(path: string, org: string): string | null {
-  if (path === '' || path === 'settings') return `org ${org}`
-  const [table, name] = path.split('/')
+export function addressOf(path: string, org: string, name: unknown = null): string | null {
+  if (path === '' || path === 'settings' || path === 'sharing') return `org ${org}`
+  const [table, key] = path.split('/')
   const kind = TABLES[table ?? '']
-  return kind && name ? `${kind} ${org}/${name}` : null
+  const of = key ?? name
+  return kind && typeof of === 'string' && of !== '' ? `${kind} ${org}/${of}` : null
 }
 
-/** The object as a plan takes it: settings are a part of their organization. */
-export function wanted(path: string, current: Resource, changed: Resource, org: Resource | null): Resource {
-  if (path !== 'settings') return { ...current, ...changed }
-  return { ...org, settings: { ...current, ...changed } }
+/** The object as a plan takes it: settings and sharing are parts of their organization. */
+export const wanted = (path: string, edited: Resource, org: Resource | null): Resource =>
+  path === 'settings' || path === 'sharing' ? { ...org, [path]: edited } : edited
+
+export function consequencesOf({ changes, notes = [], violations = [], what_if }: ResourcePlan, address: string): Consequences {
+  const others = changes.filter((one) => one.resource !== address).map((one) => `${ACTIONS[one.action]}: ${one.resource}${fieldsText(one.fields)}.`)
+  return {
+    broken: violations.map((one) => sentenceOf(one.message)),
+    others: [...others, ...notes.map(sentenceOf)],
+    calls: (what_if?.changes ?? []).map((one) => ({ text: callText(one), session: one.example.session })),
+    looked: what_if ? lookedText(what_if.days, what_if.calls, what_if.changes.length === 0) : '',
+  }
 }
 
-/** What the plan says besides the fields of the form. */
-export function planLines(plan: ResourcePlan, address: string): string[] {
-  const broken = (plan.violations ?? []).map((one) => `Not allowed: ${one.message}.`.replace(/\.\.$/, '.'))
-  const others = plan.changes
-    .filter((one) => one.resource !== address)
-    .map((one) => `${one.action === 'create' ? 'New' : one.action === 'remove' ? 'Removed' : 'Changes too'}: ${one.resource}${one.fields.length > 0 ? ` (${one.fields.map((field) => plain(field.path)).join(', ')})` : ''}.`)
-  const what = plan.what_if
-  if (!what) return [...broken, ...others]
-  const none = `None of the ${count(what.calls, 'tool call')} of the last ${what.days} days would have been decided differently.`
-  const calls = what.changes.map((one) => `${plain(one.tool)} by ${one.agent}: ${verdict(one.from)} → ${verdict(one.to)}, ${count(one.calls, 'call')} of the last ${what.days} days.`)
-  return [...broken, ...others, ...(calls.length > 0 ? calls : what.calls > 0 ? [none] : [])]
+const ACTIONS = { create: 'New', change: 'Changes too', remove: 'Removed' }
+
+const fieldsText = (fields: { path: string }[]) => (fields.length > 0 ? ` (${fields.map((field) => plain(field.path)).join(', ')})` : '')
+
+/** A message of the server as a sentence. */
+const sentenceOf = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`
+
+const callText = ({ tool, agent, from, to, calls }: VerdictChange) =>
+  `${count(calls, 'call')} of ${plain(tool)} by ${agent}: ${verdictText(from)} now, ${verdictText(to)} then`
+
+function lookedText(days: number, calls: number, none: boolean): string {
+  if (calls === 0) return `No tool calls in the last ${days} days to compare with.`
+  const looked = `${count(calls, 'tool call')} of the last ${days} days`
+  return none ? `None of the ${looked} would have been decided differently.` : `Of the ${looked}, these would have been decided differently:`
 }
 
-/** The word of a decision: `allow`, or the key of `{"ask": …}`. */
-function verdict(value: unknown): string {
-  if (typeof value === 'string') return value
-  const { decision, ...rest } = (value ?? {}) as Record<string, unknown>
-  return typeof decision === 'string' ? decision : (Object.keys(rest)[0] ?? 'unknown')
-}
-
-/** Asks for the plan. A server without plans shows the fields only. */
-export async function readPlan(client: Client, address: string, value: Resource): Promise<ResourcePlan | null> {
-  if (!(await hasRoute('/v1/resources/plan'))) return null
-  return client.post<ResourcePlan>('resources/plan', { source: 'change', resources: { [address]: value } })
+/** Asks for the plan. */
+export async function readPlan(client: Client, address: string, value: Resource): Promise<Consequences> {
+  const plan = await client.post<ResourcePlan>('resources/plan', { source: 'change', resources: { [address]: value } })
+  return consequencesOf(plan, address)
 }

@@ -7,7 +7,7 @@ import type {
 } from '../api/types.ts'
 import type * as Api from '../api/schema.ts'
 import { account } from '../log_in/account.svelte.ts'
-import type { BusDeadLetter, BusStatus, QueueAgent, QueueTeam, WaitingPlan, WorkItem } from '../runtime/data.ts'
+import type { BusDeadLetter, WaitingPlan, WorkItem } from '../runtime/data.ts'
 import type { ThreadInfo } from '../threads/events.ts'
 import type { Topic } from './topics.ts'
 
@@ -171,9 +171,10 @@ const runtimeQuery = <T>(rest: string) =>
     refetchInterval: 5_000,
   }))
 
-export const useBus = () => runtimeQuery<BusStatus>('bus')
-export const useQueueAgents = () => runtimeQuery<Page<QueueAgent>>('queue-agents')
-export const useQueueTeams = () => runtimeQuery<Page<QueueTeam>>('queue-teams')
+export const useBus = () => runtimeQuery<Api.BusStatus>('bus')
+export const useQueueAgents = () => runtimeQuery<Page<Api.QueueAgent>>('queue-agents')
+export const useQueueTeams = () => runtimeQuery<Page<Api.Team>>('queue-teams')
+export const useQueueDelegations = () => runtimeQuery<Page<Api.Delegation>>('delegations')
 export const useBusDeadLetters = () => runtimeQuery<Page<BusDeadLetter>>('bus-dead-letters')
 export const useWorkItems = () => runtimeQuery<Page<WorkItem>>('work-items')
 export const useQueuePlans = () => runtimeQuery<Page<WaitingPlan>>('queue-plans')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { breakerText, messageText, serviceText } from './data.ts'
+import { agentText, breakerText, messageText, namesOf, runningText, serviceText } from './data.ts'
 
 test('u09 breakers and queues are said in words', () => {
   assert.deepEqual(breakerText({ state: 'closed', failures: 0 }, 0), { text: 'takes work', tone: 'good' })
@@ -14,4 +14,14 @@ test('u09 the text of a message is found, if it has one', () => {
   assert.equal(messageText(message('May we?')), 'May we?')
   assert.equal(messageText(message({ description: 'Check it' })), 'Check it')
   assert.equal(messageText(message({ n: 1 })), null)
+})
+
+test('u09 an agent on queues is described in words', () => {
+  const agent = { name: 'gia', agent_type: 'ai', capabilities: [], placement: 'hosted', concurrency: 16, available: true, availability: 'available', available_until: null, load: 0 } as const
+  assert.equal(agentText({ ...agent, capabilities: [] }), 'AI agent, starts when a message comes · nothing waits for it · up to 16 at once')
+  assert.equal(agentText({ ...agent, capabilities: [], agent_type: 'human', concurrency: 1, load: 2 }), 'person · 2 messages in work or waiting · one at a time')
+  const bus = { condition: 'healthy', coverage: [], agents: [], awake: 0, in_process: false, away: [], queues: [], dead_letters: 0 }
+  assert.equal(runningText(bus), 'No agent has work at the moment; each starts when a message comes.')
+  assert.equal(runningText({ ...bus, awake: 2, in_process: true }), '2 agents are in memory. There is no broker: messages are kept by this server.')
+  assert.deepEqual(namesOf(' review, decide,, '), ['review', 'decide'])
 })

@@ -1,45 +1,9 @@
-/** The wire types of agents on queues, and how their states are shown. */
+/** Agents on queues: the messages that people read, and how states are shown. */
 
-import type { Tone } from '../ui/Badge.svelte'
+import type * as Api from '../api/schema.ts'
+import { count } from '../format/words.ts'
 import { duration } from '../format/time.ts'
-
-export interface QueueAgent {
-  name: string
-  agent_type: string
-  capabilities: string[]
-  placement: 'pinned' | 'hosted'
-  concurrency: number
-  available: boolean
-  load: number
-}
-
-export type BreakerState = { state: 'closed'; failures: number } | { state: 'open'; until: number } | { state: 'half_open' }
-
-export interface BusStatus {
-  condition: string
-  coverage: { capability: string; available: number; unavailable: number }[]
-  agents: { name: string; teams: string[]; in_progress: number; breaker: BreakerState }[]
-  awake: number
-  in_process: boolean
-  away: string[]
-  queues: { name: string; waiting: number; consumers: number; service: 'served' | 'unserved' | 'stuck' }[]
-  dead_letters: number
-}
-
-export interface QueueTeam {
-  name: string
-  leader: string
-  members: string[]
-  running: string[]
-  status: string
-}
-
-export interface BusDeadLetter {
-  id: string
-  cause: { queue: string; class: string; reason: string; attempts: number; at: number }
-  envelope: Envelope | null
-  body?: string
-}
+import type { Tone } from '../ui/Badge.svelte'
 
 /** A message on the bus, as far as people read it. */
 export interface Envelope {
@@ -48,18 +12,28 @@ export interface Envelope {
   context?: { from_agent?: string; to_agent?: string; original_goal?: string }
 }
 
-export interface WorkItem {
-  agent: string
-  message: Envelope
+export type BusDeadLetter = Omit<Api.BusDeadLetter, 'envelope'> & { envelope: Envelope | null }
+export type WorkItem = Omit<Api.WorkItem, 'message'> & { message: Envelope }
+export type WaitingPlan = Omit<Api.WaitingPlan, 'request'> & { request: Envelope }
+
+const KINDS: Record<string, string> = { ai: 'AI agent', human: 'person', echo: 'echo, which repeats what it gets' }
+
+/** What an agent is, and what it has to do. */
+export function agentText({ agent_type, placement, load, concurrency }: Api.QueueAgent): string {
+  const kind = KINDS[agent_type] ?? `${agent_type}, in its own process`
+  const wakes = placement === 'hosted' && agent_type === 'ai' ? ', starts when a message comes' : ''
+  const work = load === 0 ? 'nothing waits for it' : `${count(load, 'message')} in work or waiting`
+  return `${kind}${wakes} · ${work} · ${concurrency === 1 ? 'one at a time' : `up to ${concurrency} at once`}`
 }
 
-export interface WaitingPlan {
-  key: { agent: string; message: string }
-  plan: { reference: string; proposed_by: string; approver: string; requester: string | null }
-  request: Envelope
+/** Who runs at the moment. */
+export function runningText({ agents, awake, in_process }: Api.BusStatus): string {
+  const running = agents.length + awake
+  const now = running === 0 ? 'No agent has work at the moment; each starts when a message comes.' : `${count(running, 'agent is', 'agents are')} in memory.`
+  return in_process ? `${now} There is no broker: messages are kept by this server.` : now
 }
 
-export function breakerText(breaker: BreakerState, now: number): { text: string; tone: Tone } {
+export function breakerText(breaker: Api.BreakerState, now: number): { text: string; tone: Tone } {
   switch (breaker.state) {
     case 'closed':
       return breaker.failures === 0 ? { text: 'takes work', tone: 'good' } : { text: `takes work, ${breaker.failures} failed in a row`, tone: 'warn' }
@@ -70,7 +44,7 @@ export function breakerText(breaker: BreakerState, now: number): { text: string;
   }
 }
 
-export function serviceText(service: BusStatus['queues'][number]['service']): { text: string; tone: Tone } {
+export function serviceText(service: Api.QueueService): { text: string; tone: Tone } {
   if (service === 'served') return { text: 'served', tone: 'good' }
   return service === 'stuck' ? { text: 'stuck: nobody takes messages', tone: 'bad' } : { text: 'nobody listens', tone: 'warn' }
 }
@@ -84,3 +58,16 @@ export function messageText({ message, context }: Envelope): string | null {
   const text = [found.text, work.description, found.description, found.question, found.task].find((one) => typeof one === 'string')
   return typeof text === 'string' ? text : (context?.original_goal ?? null)
 }
+
+const STATES: Record<Api.DelegationStatus, { text: string; tone: Tone }> = {
+  assigned: { text: 'not begun', tone: 'neutral' },
+  in_progress: { text: 'in progress', tone: 'neutral' },
+  awaiting_review: { text: 'waits for review', tone: 'warn' },
+  complete: { text: 'complete', tone: 'good' },
+  overdue: { text: 'overdue', tone: 'bad' },
+}
+
+export const delegationText = (status: Api.DelegationStatus) => STATES[status]
+
+/** The names that people type, separated by commas. */
+export const namesOf = (typed: string) => typed.split(',').map((name) => name.trim()).filter((name) => name !== '')

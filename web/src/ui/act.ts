@@ -27,3 +27,14 @@ export async function perform(queries: QueryClient, { path, body, done, topics }
 export async function performOrSay(queries: QueryClient, act: Act): Promise<void> {
   await perform(queries, act).catch((error: unknown) => toasts.bad(error))
 }
+
+/** Removes something, and says how it went. */
+export async function remove(queries: QueryClient, { path, done, topics }: Act): Promise<void> {
+  try {
+    await account.client.request('DELETE', account.path(path))
+    toasts.good(done)
+  } catch (error) {
+    toasts.bad(error)
+  }
+  for (const topic of topics) void queries.invalidateQueries({ queryKey: [topic] })
+}
