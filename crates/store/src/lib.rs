@@ -159,10 +159,12 @@ pub use workflows::commit::{WorkflowCommit, WorkflowLeaseAction, WorkflowWait};
 pub use workflows::events::PublishOutcome;
 pub use workflows::reopen::ReopenedWorkflow;
 pub use workflows::schedules::{
-    DueSchedule, ScheduleAdvance, ScheduledStart, StartOutcome, StoredSchedule,
+    DueSchedule, ScheduleAdvance, ScheduledStart, StartOutcome, StoredSchedule, UnreadableSchedule,
 };
 pub use workflows::signals::{WorkflowAnswer, WorkflowSignals};
-pub use workflows::{NewWorkflow, StoredChild, StoredTask, StoredWorkflow, WorkflowParent};
+pub use workflows::{
+    MAX_WORKFLOW_BYTES, NewWorkflow, StoredChild, StoredTask, StoredWorkflow, WorkflowParent,
+};
 
 use backend::Backend;
 use conversation::backlog::BacklogAllowance;

@@ -4,12 +4,15 @@
 //! in the commit that ends the child. So it is started once and its result taken once,
 //! whichever process dies. It is a workflow like any other, with a lease of its own.
 
-use ostler_domain::id::WorkflowId;
+use ostler_domain::id::{OrgId, WorkflowId};
+use ostler_domain::money::Credits;
+use ostler_domain::money::caps::{SessionBudget, SpendingMode};
 use ostler_domain::tool::Trust;
 use ostler_domain::workflow::definition::MAX_DEPTH;
-use ostler_domain::workflow::{StepOutcome, WorkflowStatus, WorkflowStop};
-use ostler_store::{NewWorkflow, OrgStore, StoreError, WorkflowParent};
-use serde::{Deserialize, Serialize};
+use ostler_domain::workflow::{ChildEnd, StepOutcome, WorkflowStatus, WorkflowStop};
+use ostler_store::{
+    MAX_WORKFLOW_BYTES, NewWorkflow, OrgStore, StoreError, WorkflowLease, WorkflowParent,
+};
 use serde_json::Value;
 
 use super::instance::WorkflowInstance;
@@ -17,35 +20,27 @@ use super::job::StepJob;
 use super::perform::StepResult;
 use super::question::question_key;
 use super::schedule::workflow_of;
+use crate::assembly::Services;
+use crate::assembly::credits::FundsShortage;
 use crate::records::{decode, encode};
 
 /// The name under which the end of a child is answered.
 const CHILD_QUESTION: &str = "child";
 
-/// The end of a child, for the step that has started it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct ChildEnd {
-    /// The result, if it is done.
-    result: Option<String>,
-    /// Why it is not.
-    reason: Option<String>,
-    trust: Trust,
-    /// In credits, with its own children.
-    spent: u64,
-}
-
 /// Takes the end of the child of a step, or starts the child.
 pub(super) async fn run(
-    store: OrgStore<'_>,
-    parent: WorkflowId,
+    services: &Services,
+    lease: WorkflowLease,
     job: &StepJob,
     name: &str,
     input: &Value,
 ) -> Result<StepResult, StoreError> {
+    let (org, parent) = (lease.org(), lease.workflow());
+    let store = services.deps.store.org(org);
     let question = question_key(&job.part, CHILD_QUESTION);
     if let Some((_, data)) = job.answers.iter().find(|(key, _)| *key == question) {
         return Ok(match decode::<ChildEnd>("end of a workflow", data) {
-            Ok(end) => end.into_result(name),
+            Ok(end) => result_of(end, name),
             Err(error) => StepResult::failed(error.to_string(), false),
         });
     }
@@ -56,6 +51,10 @@ pub(super) async fn run(
         ancestors: job.ancestors.clone(),
         untrusted: job.trust == Trust::Untrusted,
     };
+    if budget(services, org, parent, job).await?.spending_mode() == SpendingMode::Closed {
+        let reason = FundsShortage::Session.explanation();
+        return Ok(StepResult::failed(format!("`{name}` is not started: {reason}"), false));
+    }
     Ok(match new_child(store, job, name, input).await? {
         Ok(child) => {
             let child = NewWorkflow { parent: Some(link), ..child };
@@ -63,6 +62,24 @@ pub(super) async fn run(
         }
         Err(reason) => StepResult::failed(reason, false),
     })
+}
+
+/// Returns the budget of a workflow, of which it and all that start each other with it spend.
+pub(super) async fn budget(
+    services: &Services,
+    org: OrgId,
+    workflow: WorkflowId,
+    job: &StepJob,
+) -> Result<SessionBudget, StoreError> {
+    let spent = if job.shares_budget {
+        let all = services.deps.store.org(org).workflow_family_spent(workflow).await?;
+        all.max(job.spent)
+    } else {
+        job.spent
+    };
+    let mut budget = services.org_views.current(org).await?.settings.session_budget;
+    budget.record(Credits::new(spent));
+    Ok(budget)
 }
 
 /// Returns the child to start, or why it cannot be started.
@@ -90,17 +107,15 @@ async fn new_child(
     })
 }
 
-impl ChildEnd {
-    fn into_result(self, name: &str) -> StepResult {
-        let result = match (self.result, self.reason) {
-            (Some(result), None) => StepResult::done(result, self.trust),
-            (_, reason) => {
-                let reason = reason.unwrap_or_else(|| "it has no result".to_owned());
-                StepResult::failed(format!("the workflow {name} failed: {reason}"), true)
-            }
-        };
-        StepResult { spent: self.spent, ..result }
-    }
+fn result_of(end: ChildEnd, name: &str) -> StepResult {
+    let result = match (end.result, end.reason) {
+        (Some(result), None) => StepResult::done(result, end.trust),
+        (_, reason) => {
+            let reason = reason.unwrap_or_else(|| "it has no result".to_owned());
+            StepResult::failed(format!("the workflow {name} failed: {reason}"), true)
+        }
+    };
+    StepResult { spent: end.spent, ..result }
 }
 
 /// Returns what the parent of a workflow that has ended learns of it; `None` while it runs.
@@ -117,5 +132,10 @@ pub(super) fn child_end(instance: &WorkflowInstance, spent: u64) -> Option<Strin
     let view = instance.data.view(&instance.definition);
     let result = (status == WorkflowStatus::Done).then(|| view.outcome());
     let trust = instance.data.trust();
-    Some(encode(&ChildEnd { result, reason, trust, spent }))
+    let end = encode(&ChildEnd { result, reason, trust, spent });
+    if end.len() <= MAX_WORKFLOW_BYTES {
+        return Some(end);
+    }
+    let reason = format!("its result is too large; the limit is {MAX_WORKFLOW_BYTES} bytes");
+    Some(encode(&ChildEnd::failed(reason, trust, spent)))
 }

@@ -64,6 +64,12 @@ impl StepResult {
         Self::new(StepOutcome::Failed { reason: reason.into(), retryable })
     }
 
+    /// Returns the failure of the task with what it has cost and used, and nothing else.
+    pub(super) fn into_failed(self, reason: String) -> Self {
+        let Self { consumed_answers, charges, spent, .. } = self;
+        Self { consumed_answers, charges, spent, ..Self::failed(reason, false) }
+    }
+
     /// The task waits for people.
     pub(super) fn suspended(questions: Vec<OpenQuestion>) -> Self {
         let checkpoint = StepCheckpoint { questions, ..StepCheckpoint::default() };
@@ -86,8 +92,7 @@ pub(super) async fn perform(
         StepAction::Invalid { reason } => StepResult::failed(reason.clone(), false),
         StepAction::Wait { event } => wait(&job, event),
         StepAction::Workflow { name, input } => {
-            let store = services.deps.store.org(lease.org());
-            child::run(store, lease.workflow(), &job, name, input).await?
+            child::run(services, lease, &job, name, input).await?
         }
         StepAction::Ask { question, options } => ask(&job, question, options),
         StepAction::Prompt { .. } | StepAction::Call { .. } => match unknown_outcome_answer(&job) {

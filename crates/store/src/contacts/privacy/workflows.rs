@@ -9,6 +9,7 @@ use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::error::{Result, StoreError};
+use crate::workflows::children;
 
 /// Shorter details stand in too many texts by chance.
 const MIN_MARKER: usize = 6;
@@ -74,11 +75,13 @@ pub(super) fn of_contact(tx: &Tx, org: OrgId, contact: &Contact) -> Result<Vec<P
 }
 
 /// Deletes the workflows about a contact, and the events about it that nobody waited for.
+/// Steps of other workflows that wait for one of them fail.
 /// Returns the ids of the workflows. Fails with [`StoreError::ConversationBusy`] while a
 /// process works on one of them.
 pub(super) fn delete(tx: &Tx, org: OrgId, contact: &Contact) -> Result<Vec<WorkflowId>> {
     let workflows = of_contact(tx, org, contact)?;
     for workflow in &workflows {
+        children::answer_parent_of_deleted(tx, org, workflow.id)?;
         if tx.execute(&DELETE, &[org.into(), workflow.id.into()])? == 0 {
             return Err(StoreError::ConversationBusy);
         }
