@@ -34,13 +34,41 @@ const BREAKER: SendBreaker = SendBreaker {
 };
 
 /// What an org decides about a webhook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "StoredConfig", into = "StoredConfig")]
 pub struct WebhookConfig {
     pub url: String,
     /// What it is for, in the words of those who made it.
     pub description: String,
-    /// The events that it gets; all if it is empty.
+    /// The events that it gets; all if it and `newer_events` are empty.
     pub events: BTreeSet<OrgEventKind>,
+    /// Events that a newer program has added, by name. This one keeps and does not send them.
+    pub newer_events: BTreeSet<String>,
+}
+
+/// A configuration as it is stored: with all events by name.
+#[derive(Serialize, Deserialize)]
+struct StoredConfig {
+    url: String,
+    description: String,
+    events: BTreeSet<String>,
+}
+
+impl From<StoredConfig> for WebhookConfig {
+    fn from(StoredConfig { url, description, events: names }: StoredConfig) -> Self {
+        let events = names.iter().filter_map(|name| name.parse().ok()).collect();
+        let is_newer = |name: &String| name.parse::<OrgEventKind>().is_err();
+        let newer_events = names.into_iter().filter(is_newer).collect();
+        Self { url, description, events, newer_events }
+    }
+}
+
+impl From<WebhookConfig> for StoredConfig {
+    fn from(config: WebhookConfig) -> Self {
+        let WebhookConfig { url, description, events, newer_events } = config;
+        let names = events.into_iter().map(|kind| kind.name().to_owned());
+        Self { url, description, events: names.chain(newer_events).collect() }
+    }
 }
 
 /// What is wrong with a webhook.
@@ -84,7 +112,8 @@ impl WebhookConfig {
 
     /// Returns whether the webhook gets events of a kind.
     pub fn wants(&self, kind: OrgEventKind) -> bool {
-        self.events.is_empty() || self.events.contains(&kind)
+        let is_all = self.events.is_empty() && self.newer_events.is_empty();
+        is_all || self.events.contains(&kind)
     }
 }
 
@@ -259,6 +288,7 @@ pub fn after_attempt(
         }
         AttemptOutcome::Gone => None,
     };
+    let asked_pause = retry_after.unwrap_or_default();
     let wait = RetryPolicy::WEBHOOK.wait_after(attempt, retry_after, random_permille);
     let failures = health.failures.saturating_add(1);
     let since = health.failing_since.unwrap_or(now);
@@ -269,7 +299,8 @@ pub fn after_attempt(
         },
         next_at: wait.map(|wait| now + wait),
         health: WebhookHealth { failures, failing_since: Some(since) },
-        pause: BREAKER.wait_after(failures).unwrap_or_default(),
+        // It asks the sender to wait, whatever is sent.
+        pause: BREAKER.wait_after(failures).unwrap_or_default().max(asked_pause),
         switch_off: outcome == AttemptOutcome::Gone || now.since(since) >= SWITCH_OFF_AFTER,
         recovered: false,
     }

@@ -94,6 +94,7 @@ impl From<StoreError> for ApiError {
         let code = match &error {
             StoreError::NotFound(_) => ProblemCode::NotFound,
             StoreError::Conflict(_)
+            | StoreError::InUse { .. }
             | StoreError::LastWithRole(_)
             | StoreError::StaleChanges(_)
             | StoreError::ConversationBusy
@@ -133,8 +134,10 @@ impl From<OperationError> for ApiError {
                 | WorkflowRefused::AlreadyAnswered(_)
                 | WorkflowRefused::AlreadyEnded
                 | WorkflowRefused::Control(_)
+                | WorkflowRefused::IsChild(_)
                 | WorkflowRefused::ChangedSince,
             ) => ProblemCode::NotNow,
+            OperationError::Workflow(WorkflowRefused::NoDefinition(_)) => ProblemCode::NotFound,
             OperationError::Workflow(_) => ProblemCode::Invalid,
             OperationError::Escalation(_)
             | OperationError::TakenOverBy(_)

@@ -24,6 +24,9 @@ pub enum StoreError {
     /// Something with the same name or id exists.
     #[error("{0} exists already")]
     Conflict(String),
+    /// Something else refers to it.
+    #[error("{what} is used by {users}; remove or change that first")]
+    InUse { what: String, users: String },
     /// The change would leave the org without anybody in a role that it needs.
     #[error("this is the last {0} of the organization; make somebody else {0} first")]
     LastWithRole(Role),

@@ -154,17 +154,16 @@ pub use threads::{NewThread, StoredThread, StoredThreadMessage, ThreadCopy, Thre
 pub use webhooks::log::{Redelivery, StoredWebhookDelivery};
 pub use webhooks::queue::{ClaimedWebhook, DueWebhookDelivery, NewWebhookDelivery, WebhookAttempt};
 pub use webhooks::{StoredWebhook, WebhookKey, WebhookWrite};
-pub use workflows::children::ChildEnd;
 pub use workflows::claim::{ClaimedWorkflow, WorkflowAttempt, WorkflowLease};
 pub use workflows::commit::{WorkflowCommit, WorkflowLeaseAction, WorkflowWait};
 pub use workflows::events::PublishOutcome;
 pub use workflows::reopen::ReopenedWorkflow;
 pub use workflows::schedules::{
-    DueSchedule, ScheduleAdvance, ScheduledStart, StartOutcome, StoredSchedule,
+    DueSchedule, ScheduleAdvance, ScheduledStart, StartOutcome, StoredSchedule, UnreadableSchedule,
 };
 pub use workflows::signals::{WorkflowAnswer, WorkflowSignals};
 pub use workflows::{
-    MAX_WORKFLOW_TEXT_BYTES, NewWorkflow, StoredChild, StoredTask, StoredWorkflow, WorkflowParent,
+    MAX_WORKFLOW_BYTES, NewWorkflow, StoredChild, StoredTask, StoredWorkflow, WorkflowParent,
 };
 
 use backend::Backend;

@@ -98,7 +98,7 @@ async fn k07_webhooks_are_changed_by_those_who_configure() {
     let owner = operations.as_actor(Actor::User(OWNER), ORG);
     let operator = operations.as_actor(Actor::User(OPERATOR), ORG);
     let url = "https://crm.example/x".to_owned();
-    let config = WebhookConfig { url, description: "CRM".into(), events: BTreeSet::new() };
+    let config = WebhookConfig { url, description: "CRM".into(), ..WebhookConfig::default() };
     let refused = operator.create_webhook(config.clone()).await;
     assert!(matches!(refused, Err(OperationError::Forbidden { .. })));
     let (webhook, secret) = owner.create_webhook(config).await.unwrap();

@@ -66,7 +66,12 @@ async fn subscribe(
     events: &[OrgEventKind],
 ) -> (WebhookId, SigningKeys) {
     let (url, description) = (url.to_owned(), String::new());
-    let config = WebhookConfig { url, description, events: events.iter().copied().collect() };
+    let config = WebhookConfig {
+        url,
+        description,
+        events: events.iter().copied().collect(),
+        ..WebhookConfig::default()
+    };
     let (webhook, secret) = operations.create_webhook(config).await.unwrap();
     (webhook.id, keys(&secret))
 }

@@ -18,7 +18,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const HEALTHY: WebhookHealth = WebhookHealth { failures: 0, failing_since: None };
 
 fn config(url: &str) -> WebhookConfig {
-    WebhookConfig { url: url.into(), description: String::new(), events: BTreeSet::new() }
+    WebhookConfig { url: url.into(), ..WebhookConfig::default() }
 }
 
 /// K07: events go over TLS; only addresses of the own network may be without.

@@ -7,6 +7,7 @@
 //! which order steps are undone (compensation). Step results are stored by the caller, who evaluates
 //! conditions and lists with them through [`Values`].
 
+mod child_end;
 pub mod control;
 pub mod definition;
 mod error;
@@ -21,6 +22,7 @@ pub mod template;
 pub mod work;
 
 pub use crate::queue_agent::name::{EventName, StepName};
+pub use child_end::ChildEnd;
 pub use control::{ControlRefused, StepControl};
 pub use definition::{Step, WorkflowDefinition};
 pub use error::{DefinitionError, InputMismatch};

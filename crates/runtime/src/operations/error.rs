@@ -36,10 +36,8 @@ pub enum WorkflowRefused {
     NoInput(String),
     #[error("the input of a workflow is a JSON object, such as {{\"order\": \"1234\"}}")]
     InputShape,
-    #[error("there is no workflow `{0}` here; see `ostler workflow definition ls`")]
+    #[error("there is no workflow `{0}` here")]
     NoDefinition(String),
-    #[error("the schedules {schedules} start `{name}`; remove them first")]
-    Scheduled { name: String, schedules: String },
     #[error("the schedule cannot start its workflow: {0}")]
     Schedule(String),
     #[error("the step `{0}` has no agent; name an `agent` for the step or for the workflow")]

@@ -78,10 +78,15 @@ impl OrgOperations<'_> {
             return Err(OperationError::Changed);
         }
         let before = stored.config.clone();
+        let (events, newer_events) = match change.events {
+            Some(events) => (events, BTreeSet::new()),
+            None => (before.events.clone(), before.newer_events.clone()),
+        };
         let config = WebhookConfig {
             url: change.url.unwrap_or(before.url.clone()),
             description: change.description.unwrap_or(before.description.clone()),
-            events: change.events.unwrap_or(before.events.clone()),
+            events,
+            newer_events,
         };
         config.check()?;
         let status = match change.enabled {
@@ -207,6 +212,7 @@ fn new_secret() -> Result<String> {
 
 /// Returns what the audit log keeps of a webhook.
 fn audit_data(config: &WebhookConfig, status: WebhookStatus) -> Value {
-    let WebhookConfig { url, description, events } = config;
-    json!({"url": url, "description": description, "events": events, "status": status})
+    let WebhookConfig { url, description, .. } = config;
+    let data = json!(config);
+    json!({"url": url, "description": description, "events": data["events"], "status": status})
 }

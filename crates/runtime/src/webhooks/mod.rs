@@ -6,6 +6,7 @@
 //! or fails holds up its own deliveries, and takes a few places of its org only.
 
 mod fan_out;
+mod pauses;
 mod send;
 
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ use ostler_store::{Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
+use self::pauses::FailurePauses;
 use crate::deps::Clock;
 use crate::outage_log::OutageLog;
 
@@ -65,17 +67,18 @@ pub struct WebhookWorker {
     channels: Channels,
     clock: Clock,
     options: WebhookOptions,
+    pauses: FailurePauses,
 }
 
 impl WebhookWorker {
     /// Creates a worker for a store. Requests are made by the client of the channels.
-    pub const fn new(
+    pub fn new(
         store: Store,
         channels: Channels,
         clock: Clock,
         options: WebhookOptions,
     ) -> Self {
-        Self { store, channels, clock, options }
+        Self { store, channels, clock, options, pauses: FailurePauses::default() }
     }
 
     /// Sends events until it is stopped; then it finishes the requests in progress.
@@ -123,10 +126,19 @@ impl WebhookWorker {
     ) -> Result<bool, StoreError> {
         let mut more = false;
         for (org, id) in self.store.webhooks_with_events(ROUND).await? {
-            more |= self.fan_out(org, id).await?;
+            if self.pauses.is_paused(org, id) {
+                continue;
+            }
+            match self.fan_out(org, id).await {
+                Ok(has_more) => more |= has_more,
+                Err(error) => {
+                    self.pauses.pause(org, id);
+                    tracing::warn!(%error, %org, webhook = %id, "no deliveries made, will retry");
+                }
+            }
         }
         for (org, id) in self.store.webhooks_with_due_deliveries(ROUND).await? {
-            if serving.has_room_for(org, &self.options) {
+            if !self.pauses.is_paused(org, id) && serving.has_room_for(org, &self.options) {
                 let (worker, stop) = (self.clone(), stop.clone());
                 serving.begin(org, async move { worker.serve(org, id, &stop).await });
             }
@@ -137,10 +149,8 @@ impl WebhookWorker {
     /// Sends everything that is due now, and returns when it was tried once.
     pub async fn run_once(&self) -> Result<(), StoreError> {
         let (_running, stop) = watch::channel(false);
-        while !self.store.webhooks_with_events(ROUND).await?.is_empty() {
-            for (org, id) in self.store.webhooks_with_events(ROUND).await? {
-                self.fan_out(org, id).await?;
-            }
+        for (org, id) in self.store.webhooks_with_events(ROUND).await? {
+            while self.fan_out(org, id).await? {}
         }
         for (org, id) in self.store.webhooks_with_due_deliveries(ROUND).await? {
             self.serve(org, id, &stop).await;
@@ -163,6 +173,7 @@ impl WebhookWorker {
 
     async fn serve(&self, org: OrgId, id: WebhookId, stop: &watch::Receiver<bool>) {
         if let Err(error) = self.send_batch(org, id, stop).await {
+            self.pauses.pause(org, id);
             tracing::warn!(%error, %org, webhook = %id, "webhook not served, will retry");
         }
     }

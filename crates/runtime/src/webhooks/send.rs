@@ -30,12 +30,24 @@ impl WebhookWorker {
         let until = Instant::now() + self.options.lease / 2;
         let mut waiting = std::mem::take(&mut claim.deliveries).into_iter().peekable();
         while waiting.peek().is_some() && !*stop.borrow() && Instant::now() < until {
+            if !self.is_unchanged(org, &claim.webhook).await? {
+                break;
+            }
             let group = waiting.by_ref().take(self.options.requests.max(1));
             if !self.send_group(org, &claim.webhook, group).await {
                 break;
             }
         }
         store.release_webhook(&claim).await
+    }
+
+    /// Returns whether a webhook still has the address and the keys that were read.
+    async fn is_unchanged(&self, org: OrgId, webhook: &StoredWebhook) -> Result<bool, StoreError> {
+        match self.store.org(org).webhook(webhook.id).await {
+            Ok(now) => Ok(now.version == webhook.version),
+            Err(StoreError::NotFound(_)) => Ok(false),
+            Err(other) => Err(other),
+        }
     }
 
     /// Sends some deliveries at the same time. Returns whether all were delivered.
@@ -82,6 +94,7 @@ impl WebhookWorker {
         };
         let EventResponse { outcome, status, reason } = response;
         let attempt = WebhookAttempt {
+            version: webhook.version,
             outcome,
             answer: status,
             took: begin.elapsed(),

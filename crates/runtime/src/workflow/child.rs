@@ -4,12 +4,14 @@
 //! in the commit that ends the child. So it is started once and its result taken once,
 //! whichever process dies. It is a workflow like any other, with a lease of its own.
 
-use ostler_domain::id::WorkflowId;
+use ostler_domain::id::{OrgId, WorkflowId};
+use ostler_domain::money::Credits;
+use ostler_domain::money::caps::{SessionBudget, SpendingMode};
 use ostler_domain::tool::Trust;
 use ostler_domain::workflow::definition::MAX_DEPTH;
-use ostler_domain::workflow::{StepOutcome, WorkflowStatus, WorkflowStop};
+use ostler_domain::workflow::{ChildEnd, StepOutcome, WorkflowStatus, WorkflowStop};
 use ostler_store::{
-    ChildEnd, MAX_WORKFLOW_TEXT_BYTES, NewWorkflow, OrgStore, StoreError, WorkflowParent,
+    MAX_WORKFLOW_BYTES, NewWorkflow, OrgStore, StoreError, WorkflowLease, WorkflowParent,
 };
 use serde_json::Value;
 
@@ -18,6 +20,8 @@ use super::job::StepJob;
 use super::perform::StepResult;
 use super::question::question_key;
 use super::schedule::workflow_of;
+use crate::assembly::Services;
+use crate::assembly::credits::FundsShortage;
 use crate::records::{decode, encode};
 
 /// The name under which the end of a child is answered.
@@ -25,16 +29,18 @@ const CHILD_QUESTION: &str = "child";
 
 /// Takes the end of the child of a step, or starts the child.
 pub(super) async fn run(
-    store: OrgStore<'_>,
-    parent: WorkflowId,
+    services: &Services,
+    lease: WorkflowLease,
     job: &StepJob,
     name: &str,
     input: &Value,
 ) -> Result<StepResult, StoreError> {
+    let (org, parent) = (lease.org(), lease.workflow());
+    let store = services.deps.store.org(org);
     let question = question_key(&job.part, CHILD_QUESTION);
     if let Some((_, data)) = job.answers.iter().find(|(key, _)| *key == question) {
         return Ok(match decode::<ChildEnd>("end of a workflow", data) {
-            Ok(end) => step_result(end, name),
+            Ok(end) => result_of(end, name),
             Err(error) => StepResult::failed(error.to_string(), false),
         });
     }
@@ -45,6 +51,10 @@ pub(super) async fn run(
         ancestors: job.ancestors.clone(),
         untrusted: job.trust == Trust::Untrusted,
     };
+    if budget(services, org, parent, job).await?.spending_mode() == SpendingMode::Closed {
+        let reason = FundsShortage::Session.explanation();
+        return Ok(StepResult::failed(format!("`{name}` is not started: {reason}"), false));
+    }
     Ok(match new_child(store, job, name, input).await? {
         Ok(child) => {
             let child = NewWorkflow { parent: Some(link), ..child };
@@ -52,6 +62,24 @@ pub(super) async fn run(
         }
         Err(reason) => StepResult::failed(reason, false),
     })
+}
+
+/// Returns the budget of a workflow, of which it and all that start each other with it spend.
+pub(super) async fn budget(
+    services: &Services,
+    org: OrgId,
+    workflow: WorkflowId,
+    job: &StepJob,
+) -> Result<SessionBudget, StoreError> {
+    let spent = if job.shares_budget {
+        let all = services.deps.store.org(org).workflow_family_spent(workflow).await?;
+        all.max(job.spent)
+    } else {
+        job.spent
+    };
+    let mut budget = services.org_views.current(org).await?.settings.session_budget;
+    budget.record(Credits::new(spent));
+    Ok(budget)
 }
 
 /// Returns the child to start, or why it cannot be started.
@@ -79,8 +107,7 @@ async fn new_child(
     })
 }
 
-/// Returns what the end of a child means for its step.
-fn step_result(end: ChildEnd, name: &str) -> StepResult {
+fn result_of(end: ChildEnd, name: &str) -> StepResult {
     let result = match (end.result, end.reason) {
         (Some(result), None) => StepResult::done(result, end.trust),
         (_, reason) => {
@@ -106,9 +133,9 @@ pub(super) fn child_end(instance: &WorkflowInstance, spent: u64) -> Option<Strin
     let result = (status == WorkflowStatus::Done).then(|| view.outcome());
     let trust = instance.data.trust();
     let end = encode(&ChildEnd { result, reason, trust, spent });
-    if end.len() <= MAX_WORKFLOW_TEXT_BYTES {
+    if end.len() <= MAX_WORKFLOW_BYTES {
         return Some(end);
     }
-    let reason = Some(format!("its result is longer than {MAX_WORKFLOW_TEXT_BYTES} bytes"));
-    Some(encode(&ChildEnd { result: None, reason, trust, spent }))
+    let reason = format!("its result is too large; the limit is {MAX_WORKFLOW_BYTES} bytes");
+    Some(encode(&ChildEnd::failed(reason, trust, spent)))
 }

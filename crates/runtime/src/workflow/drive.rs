@@ -97,6 +97,7 @@ impl WorkflowDriver {
             return Ok(self.commit(instance, StepCommit::default(), busy, started).await?);
         };
         let before = (instance.progress.clone(), instance.data.results.get(&task).cloned());
+        let mut is_too_large = false;
         for _ in 0..MAX_COMMIT_ATTEMPTS {
             let mut commit = StepCommit::default();
             let effects = std::mem::take(&mut result.effects);
@@ -126,6 +127,13 @@ impl WorkflowDriver {
                     instance.restore(&task, before.clone());
                     started.clear();
                     result.effects = effects;
+                }
+                // What it wants to store can never be stored.
+                Err(error @ StoreError::TooLarge { .. }) if !is_too_large => {
+                    is_too_large = true;
+                    instance.restore(&task, before.clone());
+                    started.clear();
+                    result = result.into_failed(error.to_string());
                 }
                 result => return Ok(result?),
             }

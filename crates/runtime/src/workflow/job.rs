@@ -26,6 +26,9 @@ pub(super) struct StepJob {
     pub(super) trust: Trust,
     /// What the workflow has cost so far, in credits.
     pub(super) spent: u64,
+    /// Whether other workflows spend of the same budget: one that has started this one, or
+    /// those that it starts.
+    pub(super) shares_budget: bool,
     /// The name of the workflow.
     pub(super) workflow: String,
     /// The names of the workflows above and of this one.
@@ -79,6 +82,7 @@ impl StepJob {
             answers: instance.answers_to(task),
             trust: instance.data.trust(),
             spent: instance.spent,
+            shares_budget: instance.has_parent || definition.started_workflows().next().is_some(),
             workflow: definition.name().to_owned(),
             ancestors: instance.lineage.clone(),
             part,

@@ -4,7 +4,7 @@ use ostler_domain::tool::Trust;
 use ostler_domain::workflow::{EventName, StepOutcome};
 use ostler_engine::outcome::ToolEffect;
 use ostler_store::{
-    MAX_WORKFLOW_TEXT_BYTES, NewWorkflow, StoreError, TurnCharges, WorkflowLease,
+    MAX_WORKFLOW_BYTES, NewWorkflow, StoreError, TurnCharges, WorkflowLease,
 };
 
 use super::checkpoint::{StepCheckpoint, TaskRecord};
@@ -66,6 +66,12 @@ impl StepResult {
         Self::new(StepOutcome::Failed { reason: reason.into(), retryable })
     }
 
+    /// Returns the failure of the task with what it has cost and used, and nothing else.
+    pub(super) fn into_failed(self, reason: String) -> Self {
+        let Self { consumed_answers, charges, spent, .. } = self;
+        Self { consumed_answers, charges, spent, ..Self::failed(reason, false) }
+    }
+
     /// The task waits for people.
     pub(super) fn suspended(questions: Vec<OpenQuestion>) -> Self {
         let checkpoint = StepCheckpoint { questions, ..StepCheckpoint::default() };
@@ -88,8 +94,7 @@ pub(super) async fn perform(
         StepAction::Invalid { reason } => StepResult::failed(reason.clone(), false),
         StepAction::Wait { event } => wait(&job, event),
         StepAction::Workflow { name, input } => {
-            let store = services.deps.store.org(lease.org());
-            child::run(store, lease.workflow(), &job, name, input).await?
+            child::run(services, lease, &job, name, input).await?
         }
         StepAction::Ask { question, options } => ask(&job, question, options),
         StepAction::Prompt { .. } | StepAction::Call { .. } => match unknown_outcome_answer(&job) {
@@ -103,8 +108,8 @@ pub(super) async fn perform(
 /// Fails a task whose output cannot be stored.
 fn limit_output(result: StepResult) -> StepResult {
     match &result.output {
-        Some(output) if output.text.len() > MAX_WORKFLOW_TEXT_BYTES => {
-            let reason = format!("its result is longer than {MAX_WORKFLOW_TEXT_BYTES} bytes");
+        Some(output) if output.text.len() > MAX_WORKFLOW_BYTES => {
+            let reason = format!("its result is longer than {MAX_WORKFLOW_BYTES} bytes");
             let outcome = StepOutcome::Failed { reason, retryable: false };
             StepResult { outcome, output: None, effects: Vec::new(), ..result }
         }

@@ -128,6 +128,8 @@ impl WorkflowRunner {
             RunError::Unreadable(_) | RunError::Store(StoreError::CorruptValue { .. }) => {
                 (UNREADABLE_DELAY, WorkflowAttempt::Uncounted)
             }
+            // It fails again, until its tasks are given up.
+            RunError::Store(StoreError::TooLarge { .. }) => (retry_after, WorkflowAttempt::Counted),
             RunError::Store(_) => (retry_after, WorkflowAttempt::Uncounted),
             RunError::Panicked | RunError::Outdated(_) => (retry_after, WorkflowAttempt::Counted),
         };

@@ -15,7 +15,7 @@ use ostler_domain::workflow::schedule::{WorkflowSchedule, decide_due};
 use ostler_domain::workflow::{WorkflowDefinition, WorkflowProgress};
 use ostler_store::{
     DueSchedule, NewAuditEntry, NewNotice, NewWorkflow, OrgStore, ScheduleAdvance, Store,
-    StoreError,
+    StoreError, UnreadableSchedule,
 };
 use serde_json::{Value, json};
 
@@ -27,26 +27,36 @@ use crate::records::encode;
 const BATCH: u32 = 100;
 /// When a schedule with a start that waits for the one before is looked at again.
 const QUEUE_INTERVAL: Duration = Duration::from_secs(2);
+/// When a schedule that cannot be read or started is looked at again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(60);
+/// When a schedule of an archived org is looked at again. It continues at once when the org does.
+const ARCHIVED_INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// The most characters of a reason in the subject of a notice.
+const MAX_REASON_CHARS: usize = 200;
 
 /// Looks at the schedules that are due and starts their workflows. Returns what was started.
-/// A schedule with unreadable data holds up no other.
+/// One that cannot be read or started holds up no other: it is looked at again later.
 pub async fn start_due_workflows(
     store: &Store,
     clock: &Clock,
 ) -> Result<Vec<WorkflowId>, StoreError> {
     let mut started = Vec::new();
     for due in store.due_schedules(clock.now(), BATCH).await? {
-        let result = match due {
-            Ok(due) => start_due(store, due, clock.now()).await,
-            Err(error) => Err(error),
-        };
-        match result {
-            Ok(workflow) => started.extend(workflow),
-            Err(error @ StoreError::CorruptValue { .. }) => {
-                tracing::warn!(%error, "schedule not read, its workflow does not start");
+        let (org, name, failed) = match due {
+            Ok(due) => {
+                let (org, name) = (due.org, due.stored.schedule.name.clone());
+                match start_due(store, due, clock.now()).await {
+                    Ok(workflow) => {
+                        started.extend(workflow);
+                        continue;
+                    }
+                    Err(error) => (org, name, error),
+                }
             }
-            Err(error) => return Err(error),
-        }
+            Err(UnreadableSchedule { org, name, error }) => (org, name, error),
+        };
+        tracing::warn!(error = %failed, %org, schedule = name, "schedule not started, will retry");
+        store.org(org).postpone_schedule(&name, clock.now() + RETRY_INTERVAL).await?;
     }
     Ok(started)
 }
@@ -56,29 +66,55 @@ async fn start_due(
     due: DueSchedule,
     now: Timestamp,
 ) -> Result<Option<WorkflowId>, StoreError> {
+    let here = store.org(due.org);
+    let org = here.org().await?;
+    if org.archived {
+        // Its due times of this time are not missed.
+        let name = &due.stored.schedule.name;
+        here.postpone_schedule(name, now + ARCHIVED_INTERVAL).await?;
+        return Ok(None);
+    }
+    let workflow = match new_workflow(here, &due.stored.schedule).await {
+        Err(error @ StoreError::CorruptValue { .. }) => Err(error.to_string()),
+        other => other?,
+    };
+    let advance = advance_of(due, &org.time_zone, workflow, now);
+    crate::faults::point("before_schedule_advance");
+    let started = match store.advance_schedule(advance.clone()).await {
+        Err(error @ StoreError::TooLarge { .. }) => {
+            let ScheduleAdvance { schedule, .. } = advance;
+            let failed = advance_of(schedule, &org.time_zone, Err(error.to_string()), now);
+            store.advance_schedule(failed).await?
+        }
+        other => other?,
+    };
+    crate::faults::point("after_schedule_advance");
+    Ok(started)
+}
+
+/// Decides about the due times of a schedule that starts a workflow, or fails with a reason.
+fn advance_of(
+    due: DueSchedule,
+    org_zone: &str,
+    workflow: Result<NewWorkflow, String>,
+    now: Timestamp,
+) -> ScheduleAdvance {
     let schedule = &due.stored.schedule;
-    let zone = org_zone(store.org(due.org), schedule).await?;
+    let zone = time_zone(schedule.zone_name(org_zone));
     let offset = |at: Timestamp| utc_offset(&zone, at);
     let decided =
         decide_due(&schedule.cron, schedule.missed, due.stored.decided_until, now, &offset);
-    let workflow = new_workflow(store.org(due.org), schedule).await?;
-    let audit = start_entry(schedule, &workflow, decided.start);
-    let notice = failed_notice(schedule, workflow.as_ref().err());
-    let advance = ScheduleAdvance {
+    ScheduleAdvance {
         decided_until: decided.decided_until,
         check_at: decided.next,
         queue_check_at: now + QUEUE_INTERVAL,
         due: decided.start,
         missed: decided.missed,
+        audit: start_entry(schedule, &workflow),
+        notice: failed_notice(schedule, workflow.as_ref().err(), now),
         workflow,
-        audit,
-        notice,
         schedule: due,
-    };
-    crate::faults::point("before_schedule_advance");
-    let started = store.advance_schedule(advance).await?;
-    crate::faults::point("after_schedule_advance");
-    Ok(started)
+    }
 }
 
 /// Returns the next due times of a schedule that is not paused.
@@ -127,17 +163,6 @@ pub(crate) fn workflow_of(definition: &WorkflowDefinition, input: &Value) -> New
     }
 }
 
-async fn org_zone(
-    store: OrgStore<'_>,
-    schedule: &WorkflowSchedule,
-) -> Result<TimeZone, StoreError> {
-    let name = match &schedule.time_zone {
-        Some(name) => name.clone(),
-        None => store.org().await?.time_zone,
-    };
-    Ok(time_zone(&name))
-}
-
 /// Returns a time zone by its name; an unknown name means UTC. Names are checked when a
 /// schedule is saved.
 fn time_zone(name: &str) -> TimeZone {
@@ -152,10 +177,9 @@ fn utc_offset(zone: &TimeZone, at: Timestamp) -> i32 {
 fn start_entry(
     schedule: &WorkflowSchedule,
     workflow: &Result<NewWorkflow, String>,
-    due: Option<Timestamp>,
 ) -> NewAuditEntry {
     let id = workflow.as_ref().map(|new| new.id.to_string()).unwrap_or_default();
-    let data = json!({"name": schedule.workflow, "schedule": schedule.name, "due": due});
+    let data = json!({"name": schedule.workflow, "schedule": schedule.name});
     NewAuditEntry {
         id: fresh(AuditId::from_u128),
         actor: AuditActor::System,
@@ -165,15 +189,21 @@ fn start_entry(
     }
 }
 
-fn failed_notice(schedule: &WorkflowSchedule, reason: Option<&String>) -> NewNotice {
-    let id = fresh(NoticeId::from_u128);
+/// Returns the notice that nothing can be started: one a day for each reason.
+fn failed_notice(
+    schedule: &WorkflowSchedule,
+    reason: Option<&String>,
+    now: Timestamp,
+) -> NewNotice {
     let WorkflowSchedule { name, workflow, .. } = schedule;
     let data = json!({"name": workflow, "schedule": name, "reason": reason});
+    let reason: String =
+        reason.map(String::as_str).unwrap_or_default().chars().take(MAX_REASON_CHARS).collect();
     NewNotice {
-        id,
+        id: fresh(NoticeId::from_u128),
         kind: NoticeKind::WorkflowFailed,
         recipient: NoticeRecipient::Owner,
-        subject: format!("schedule {name} failed {id}"),
+        subject: format!("schedule {name} failed on day {}: {reason}", now.utc_day().number()),
         data: data.to_string(),
     }
 }

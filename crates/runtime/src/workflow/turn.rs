@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use ostler_domain::channel::Channel;
 use ostler_domain::gate::GateRules;
-use ostler_domain::money::Credits;
 use ostler_domain::session::errors::ErrorState;
 use ostler_domain::time::Timestamp;
 use ostler_domain::tool::Audience;
@@ -18,6 +17,7 @@ use ostler_engine::turn::{
 use ostler_store::{StoreError, WorkflowLease};
 
 use super::checkpoint::StepCheckpoint;
+use super::child;
 use super::job::{StepAction, StepJob};
 use super::perform::StepResult;
 use super::question::StoredAnswer;
@@ -53,8 +53,7 @@ pub(super) async fn run(
         return Ok(StepResult::failed(format!("no active agent `{name}`"), false));
     };
     let (channel, no_errors) = (Channel::from(CHANNEL), ErrorState::default());
-    let mut budget = view.settings.session_budget;
-    budget.record(Credits::new(job.spent));
+    let budget = child::budget(services, lease.org(), lease.workflow(), &job).await?;
     let session = SessionFacts::without_conversation(&channel, &no_errors, budget);
     let tools = tools.of_org(&view.tools);
     let harness = harness(services, &tools, &job, &view, agent, &session);

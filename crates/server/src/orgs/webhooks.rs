@@ -116,7 +116,7 @@ pub(crate) async fn create(
     JsonBody(new): JsonBody<NewWebhook>,
 ) -> Result<(StatusCode, Json<CreatedWebhook>)> {
     let NewWebhook { url, description, events } = new;
-    let config = WebhookConfig { url, description, events };
+    let config = WebhookConfig { url, description, events, ..WebhookConfig::default() };
     let created = request.operations().create_webhook(config).await;
     let (stored, secret) = request.hide_foreign_org(created)?;
     Ok((StatusCode::CREATED, Json(CreatedWebhook { webhook: webhook(&stored), secret })))
@@ -255,7 +255,7 @@ impl OrgRequest {
 }
 
 fn webhook(stored: &StoredWebhook) -> Webhook {
-    let WebhookConfig { url, description, events } = stored.config.clone();
+    let WebhookConfig { url, description, events, .. } = stored.config.clone();
     Webhook {
         id: stored.id,
         url,

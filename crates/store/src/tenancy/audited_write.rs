@@ -189,10 +189,11 @@ impl AuditedWrite<'_> {
         self.run(move |tx, org| schedules::start_now(tx, org, &schedule, at, &new))
     }
 
-    /// Deletes a workflow definition.
+    /// Deletes a workflow definition. Fails with [`StoreError::InUse`](crate::StoreError::InUse)
+    /// if a schedule or another definition starts it.
     pub fn delete_workflow_definition(self, name: &str) -> StoreFuture<()> {
         let name = name.to_owned();
-        self.run(move |tx, org| definitions::delete(tx, org, &name))
+        self.run(move |tx, org| definitions::delete_unused(tx, org, &name))
     }
 
     /// Deletes a schedule.

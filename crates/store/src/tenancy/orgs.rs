@@ -9,6 +9,7 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::error::{Result, StoreError};
 use crate::ledger::{change_plan, open_account};
+use crate::workflows::schedules::{self, EarlierDueTimes};
 use crate::{OrgStore, Store};
 
 const INSERT: Sql = sql!("INSERT INTO orgs (id, slug, data) VALUES (?1, ?2, ?3)");
@@ -70,11 +71,18 @@ pub(crate) fn create(tx: &Tx, org: &Org) -> Result<()> {
     tx.batch(&[open_account(org.id)]).map(drop)
 }
 
-/// Replaces an org and moves its credit account to its plan, inside a transaction.
+/// Replaces an org and moves its credit account to its plan, inside a transaction. Its
+/// schedules follow a new time zone, and go on if it is no longer archived.
 pub(crate) fn update(tx: &Tx, org: &Org) -> Result<()> {
     let params = [org.id.into(), org.slug.as_str().into(), Value::json(org)?];
+    let before = get(tx, org.id)?;
     let account = change_plan(tx, org.id, org.period_credits())?;
     tx.execute(&UPDATE, &params)?;
+    if before.archived && !org.archived {
+        schedules::check_now(tx, org.id, EarlierDueTimes::Dropped)?;
+    } else if before.time_zone != org.time_zone {
+        schedules::check_now(tx, org.id, EarlierDueTimes::Kept)?;
+    }
     tx.batch(&account).map(drop)
 }
 

@@ -84,14 +84,22 @@ const INSERT: Sql = sql!(
        (org, id, config, keys, status, event_xid, event_id, created_at, updated_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, now_ms(), now_ms())"
 );
-/// A person who changes a webhook wants it tried at once.
+/// A person who changes a webhook wants it tried at once. Why it is off stays while it is.
 const UPDATE: Sql = sql!(
-    "UPDATE webhooks SET config = ?4, keys = ?5, status = ?6, reason = '', failures = 0,
-       failing_since = NULL, resume_at = 0, version = version + 1, updated_at = now_ms()
+    "UPDATE webhooks SET config = ?4, keys = ?5, status = ?6,
+       reason = CASE WHEN status = ?6 THEN reason ELSE '' END, resume_at = 0,
+       version = version + 1, updated_at = now_ms()
      WHERE org = ?1 AND id = ?2 AND version = ?3"
+);
+const FORGET_FAILURES: Sql = sql!(
+    "UPDATE webhooks SET failures = 0, failing_since = NULL WHERE org = ?1 AND id = ?2"
 );
 const SKIP_TO: Sql =
     sql!("UPDATE webhooks SET event_xid = ?3, event_id = ?4 WHERE org = ?1 AND id = ?2");
+const END_PENDING: Sql = sql!(
+    "UPDATE webhook_deliveries SET state = 'failed', reason = 'skipped by a person'
+     WHERE org = ?1 AND webhook = ?2 AND state = 'pending'"
+);
 const DELETE: Sql = sql!("DELETE FROM webhooks WHERE org = ?1 AND id = ?2");
 
 impl OrgStore<'_> {
@@ -106,13 +114,13 @@ impl OrgStore<'_> {
     }
 }
 
-/// Creates a webhook, which gets the events from now on. Fails with [`StoreError::Conflict`] if
+/// Creates a webhook, which gets the events from now on. Fails with [`StoreError::TooMany`] if
 /// the org has too many.
 pub(crate) fn create(tx: &Tx, org: OrgId, id: WebhookId, new: &WebhookWrite) -> Result<()> {
     lock_org(tx, org)?;
     let count = tx.first(&COUNT, &[org.into()])?.map_or(Ok(0), |row| row.int(0))?;
     if usize::try_from(count).unwrap_or(usize::MAX) >= MAX_WEBHOOKS {
-        return Err(StoreError::Conflict(format!("an organization with {MAX_WEBHOOKS} webhooks")));
+        return Err(StoreError::TooMany { what: "webhooks", limit: MAX_WEBHOOKS });
     }
     let (xid, event) = end_of_log(tx, org)?.parts();
     let params = [
@@ -128,7 +136,7 @@ pub(crate) fn create(tx: &Tx, org: OrgId, id: WebhookId, new: &WebhookWrite) -> 
 }
 
 /// Changes the webhook that was read with a version. With `skip_missed`, what happened until
-/// now is not sent. Fails with [`StoreError::ConfigChanged`] if it has another version.
+/// now is not sent, also if it is a delivery already. Fails with [`StoreError::ConfigChanged`] if it has another version.
 pub(crate) fn change(
     tx: &Tx,
     org: OrgId,
@@ -145,10 +153,18 @@ pub(crate) fn change(
         Value::json(&write.keys)?,
         write.status.name().into(),
     ];
+    let before = tx.first(&GET, &[org.into(), id.into()])?.as_ref().map(webhook).transpose()?;
     if tx.execute(&UPDATE, &params)? == 0 {
         return Err(StoreError::ConfigChanged);
     }
+    let is_same = |before: StoredWebhook| {
+        before.config.url == write.config.url && before.status == write.status
+    };
+    if !before.is_some_and(is_same) {
+        tx.execute(&FORGET_FAILURES, &[org.into(), id.into()])?;
+    }
     if skip_missed {
+        tx.execute(&END_PENDING, &[org.into(), id.into()])?;
         let (xid, event) = end_of_log(tx, org)?.parts();
         tx.execute(&SKIP_TO, &[org.into(), id.into(), xid.into(), event.into()])?;
     }

@@ -53,6 +53,8 @@ pub struct ClaimedWebhook {
 /// An attempt to deliver an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookAttempt {
+    /// The version of the webhook with whose address and keys it was made.
+    pub version: i64,
     pub outcome: AttemptOutcome,
     /// The HTTP status of the answer.
     pub answer: Option<u16>,
@@ -119,9 +121,9 @@ const DUE: Sql = sql!(
 const RELEASE: Sql =
     sql!("UPDATE webhooks SET claimed_until = 0 WHERE org = ?1 AND id = ?2 AND claimed_until = ?3");
 const LOCK: Sql = Sql {
-    sqlite: "SELECT failures, failing_since, status, now_ms() FROM webhooks
+    sqlite: "SELECT failures, failing_since, status, now_ms(), version FROM webhooks
        WHERE org = ?1 AND id = ?2",
-    postgres: "SELECT failures, failing_since, status, now_ms() FROM webhooks
+    postgres: "SELECT failures, failing_since, status, now_ms(), version FROM webhooks
        WHERE org = $1 AND id = $2 FOR UPDATE",
 };
 const ATTEMPTS: Sql = sql!(
@@ -132,8 +134,10 @@ const RECORD: Sql = sql!(
        due_at = coalesce(?4, due_at), answer = ?5, millis = ?6, reason = ?7, attempted_at = ?8
      WHERE org = ?1 AND id = ?2 AND state = 'pending'"
 );
+/// Of attempts at the same time the longest pause holds, unless one shows that all is well.
 const SET_HEALTH: Sql = sql!(
-    "UPDATE webhooks SET failures = ?3, failing_since = ?4, resume_at = ?5
+    "UPDATE webhooks SET failures = ?3, failing_since = ?4,
+       resume_at = CASE WHEN resume_at > ?5 AND ?6 = 0 THEN resume_at ELSE ?5 END
      WHERE org = ?1 AND id = ?2"
 );
 const SWITCH_OFF: Sql = sql!(
@@ -219,8 +223,8 @@ impl OrgStore<'_> {
         self.execute(&RELEASE, params).await.map(drop)
     }
 
-    /// Stores the outcome of an attempt, and what follows from it for the webhook. Returns
-    /// whether the webhook is switched off now.
+    /// Stores the outcome of an attempt, and what follows from it for the webhook: nothing, if
+    /// the webhook was changed meanwhile. Returns whether the webhook is switched off now.
     pub fn record_webhook_attempt(
         &self,
         id: WebhookId,
@@ -258,6 +262,7 @@ fn record(
         failing_since: row.opt_int(1)?.map(Timestamp::from_millis),
     };
     let (is_enabled, now) = (row.text(2)? == WebhookStatus::Enabled.name(), row.time(3)?);
+    let is_current = row.int(4)? == attempt.version;
     let Some(row) = tx.first(&ATTEMPTS, &[org.into(), delivery.into()])? else {
         return Ok(false);
     };
@@ -274,6 +279,9 @@ fn record(
         now.into(),
     ];
     tx.execute(&RECORD, &params)?;
+    if !is_current {
+        return Ok(false);
+    }
     apply(tx, org, id, &verdict, now)?;
     if verdict.switch_off && is_enabled {
         switch_off(tx, org, id, attempt)?;
@@ -291,7 +299,9 @@ fn apply(
 ) -> Result<()> {
     let (failures, since) = (verdict.health.failures, verdict.health.failing_since);
     let resume_at = now + verdict.pause;
-    let params = [org.into(), id.into(), failures.into(), since.into(), resume_at.into()];
+    let recovered = i64::from(verdict.recovered).into();
+    let params =
+        [org.into(), id.into(), failures.into(), since.into(), resume_at.into(), recovered];
     tx.execute(&SET_HEALTH, &params)?;
     if verdict.recovered {
         tx.execute(&MAKE_DUE, &[org.into(), id.into()])?;

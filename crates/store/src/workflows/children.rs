@@ -3,25 +3,15 @@
 
 use ostler_domain::id::{OrgId, WorkflowId};
 use ostler_domain::tool::Trust;
-use serde::{Deserialize, Serialize};
+use ostler_domain::workflow::ChildEnd;
 
 use super::claim::WorkflowLease;
+use crate::OrgStore;
+use crate::backend::job::StoreFuture;
 use crate::backend::Tx;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::error::Result;
-
-/// The end of a child, for the step that has started it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChildEnd {
-    /// The result, if it is done.
-    pub result: Option<String>,
-    /// Why it is not.
-    pub reason: Option<String>,
-    pub trust: Trust,
-    /// In credits, with its own children.
-    pub spent: u64,
-}
 
 /// Answers the question of the parent's step, unless the parent is gone.
 const ANSWER_PARENT: Sql = sql!(
@@ -48,27 +38,62 @@ const CANCEL_CHILD: Sql = sql!(
        AND status NOT IN ('done', 'failed', 'cancelled')"
 );
 
-/// Hands the end of a workflow to the step that has started it, if there is one.
-pub(super) fn answer_parent(tx: &Tx, lease: WorkflowLease, data: &str) -> Result<()> {
-    answer(tx, lease.key(), data.into())
-}
+const OPEN_CHILD: Sql = sql!(
+    "SELECT spent FROM workflows WHERE org = ?1 AND id = ?2 AND parent IS NOT NULL
+       AND status NOT IN ('done', 'failed', 'cancelled')"
+);
+/// A workflow that has ended is counted by the one that has started it.
+const FAMILY_SPENT: Sql = sql!(
+    "WITH RECURSIVE above (id, parent) AS (
+       SELECT id, parent FROM workflows WHERE org = ?1 AND id = ?2
+       UNION ALL
+       SELECT w.id, w.parent FROM workflows w JOIN above ON w.id = above.parent WHERE w.org = ?1),
+     family (id) AS (
+       SELECT id FROM above
+       UNION
+       SELECT w.id FROM workflows w JOIN family ON w.parent = family.id
+       WHERE w.org = ?1 AND w.status NOT IN ('done', 'failed', 'cancelled'))
+     SELECT CAST(sum(spent) AS BIGINT) FROM workflows
+     WHERE org = ?1 AND id IN (SELECT id FROM family)"
+);
 
-fn answer(tx: &Tx, key: [Value; 2], data: Value) -> Result<()> {
-    let [org, workflow] = key.clone();
-    if tx.execute(&ANSWER_PARENT, &[org, workflow, data])? > 0 {
-        tx.execute(&NOTIFY_PARENT, &key)?;
+impl OrgStore<'_> {
+    /// Returns what a workflow, those above it and all that they have started have cost
+    /// together, in credits.
+    pub fn workflow_family_spent(&self, id: WorkflowId) -> StoreFuture<u64> {
+        let org = self.org;
+        self.read(move |tx| {
+            let row = tx.first(&FAMILY_SPENT, &[org.into(), id.into()])?;
+            let spent = row.map_or(Ok(None), |row| row.opt_int(0))?.unwrap_or_default();
+            Ok(u64::try_from(spent).unwrap_or_default())
+        })
     }
-    Ok(())
 }
 
 /// Cancels what a workflow that is about to be deleted has started, and fails the step that
 /// waits for it.
-pub(crate) fn end_of_deleted(tx: &Tx, org: OrgId, workflow: WorkflowId, spent: u64) -> Result<()> {
-    let key = || [org.into(), workflow.into()];
-    tx.execute(&CANCEL_CHILDREN, &key())?;
-    let reason = Some("it was deleted with the data of a person".to_owned());
-    let end = ChildEnd { result: None, reason, trust: Trust::Trusted, spent };
-    answer(tx, key(), Value::json(&end)?)
+pub(crate) fn end_deleted(tx: &Tx, org: OrgId, workflow: WorkflowId) -> Result<()> {
+    let key = [Value::from(org), workflow.into()];
+    tx.execute(&CANCEL_CHILDREN, &key)?;
+    let Some(row) = tx.first(&OPEN_CHILD, &key)? else { return Ok(()) };
+    let spent = u64::try_from(row.int(0)?).unwrap_or_default();
+    let reason = "it was deleted with the data of a person".to_owned();
+    let Value::Text(end) = Value::json(&ChildEnd::failed(reason, Trust::Trusted, spent))? else {
+        return Ok(());
+    };
+    answer(tx, key, &end)
+}
+
+/// Hands the end of a workflow to the step that has started it, if there is one.
+pub(super) fn answer_parent(tx: &Tx, lease: WorkflowLease, data: &str) -> Result<()> {
+    answer(tx, lease.key(), data)
+}
+
+fn answer(tx: &Tx, [org, workflow]: [Value; 2], data: &str) -> Result<()> {
+    if tx.execute(&ANSWER_PARENT, &[org.clone(), workflow.clone(), data.into()])? > 0 {
+        tx.execute(&NOTIFY_PARENT, &[org, workflow])?;
+    }
+    Ok(())
 }
 
 /// Cancels all workflows that the steps of a workflow have started.

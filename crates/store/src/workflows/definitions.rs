@@ -5,6 +5,7 @@ use ostler_domain::id::OrgId;
 use ostler_domain::workflow::WorkflowDefinition;
 use ostler_domain::workflow::definition::MAX_DEFINITIONS;
 
+use super::{check_value_size, schedules};
 use crate::OrgStore;
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
@@ -42,18 +43,19 @@ pub(crate) fn list(tx: &Tx, org: OrgId) -> Result<Vec<WorkflowDefinition>> {
     tx.query(&LIST, &[org.into()])?.iter().map(read).collect()
 }
 
-/// Creates or replaces a definition. Fails with [`StoreError::Conflict`] if the org has too
-/// many.
+/// Creates or replaces a definition. Fails with [`StoreError::TooMany`] if the org has too
+/// many, and with [`StoreError::TooLarge`] if it is too large to start.
 pub(crate) fn save(tx: &Tx, org: OrgId, definition: &WorkflowDefinition) -> Result<()> {
     lock_org(tx, org)?;
     let key = [org.into(), definition.name().into()];
     let others = tx.first(&COUNT_OTHERS, &key)?.map_or(Ok(0), |row| row.int(0))?;
     if others >= MAX_DEFINITIONS as i64 {
-        let what = format!("an organization with {MAX_DEFINITIONS} workflow definitions");
-        return Err(StoreError::Conflict(what));
+        return Err(StoreError::TooMany { what: "workflow definitions", limit: MAX_DEFINITIONS });
     }
     let [org, name] = key;
-    tx.execute(&SAVE, &[org, name, Value::json(definition)?]).map(drop)
+    let data = Value::json(definition)?;
+    check_value_size("workflow definition", &data)?;
+    tx.execute(&SAVE, &[org, name, data]).map(drop)
 }
 
 /// Deletes a definition. Workflows that were started with it keep their copy.
@@ -62,6 +64,27 @@ pub(crate) fn delete(tx: &Tx, org: OrgId, name: &str) -> Result<()> {
         0 => Err(StoreError::NotFound("workflow definition")),
         _ => Ok(()),
     }
+}
+
+/// Deletes a definition that no schedule and no other definition starts. Fails with
+/// [`StoreError::InUse`] otherwise.
+pub(crate) fn delete_unused(tx: &Tx, org: OrgId, name: &str) -> Result<()> {
+    // Whoever saves a definition or a schedule waits for it.
+    lock_org(tx, org)?;
+    let schedules = schedules::list(tx, org)?.into_iter();
+    let schedules = schedules.filter(|one| one.workflow == name);
+    let definitions = list(tx, org)?.into_iter().filter(|definition| {
+        definition.name() != name && definition.started_workflows().any(|(_, started)| started == name)
+    });
+    let users: Vec<String> = schedules
+        .map(|one| format!("the schedule `{}`", one.name))
+        .chain(definitions.map(|one| format!("the workflow `{}`", one.name())))
+        .collect();
+    if !users.is_empty() {
+        let what = format!("the workflow `{name}`");
+        return Err(StoreError::InUse { what, users: users.join(", ") });
+    }
+    delete(tx, org, name)
 }
 
 fn read(row: &Row) -> Result<WorkflowDefinition> {

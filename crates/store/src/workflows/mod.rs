@@ -35,8 +35,11 @@ use crate::conversation::turn::NewEvent;
 use crate::error::{Result, StoreError};
 use crate::events as event_log;
 
-/// The most bytes of a definition, an input or a result.
-pub const MAX_WORKFLOW_TEXT_BYTES: usize = 4 << 20;
+/// The most bytes of a definition, an input or a result of a workflow.
+pub const MAX_WORKFLOW_BYTES: usize = 4 << 20;
+/// The most bytes of a definition or an input that is kept to start workflows with. A workflow
+/// that starts with it has room for what it is stored with.
+const MAX_KEPT_BYTES: usize = 1 << 20;
 
 /// A workflow to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -263,8 +266,18 @@ fn read_task(row: &Row) -> Result<StoredTask> {
 }
 
 const fn check_size(what: &'static str, text: &str) -> Result<()> {
-    if text.len() > MAX_WORKFLOW_TEXT_BYTES {
-        return Err(StoreError::TooLarge { what, limit: MAX_WORKFLOW_TEXT_BYTES });
+    if text.len() > MAX_WORKFLOW_BYTES {
+        return Err(StoreError::TooLarge { what, limit: MAX_WORKFLOW_BYTES });
     }
     Ok(())
+}
+
+/// Fails with [`StoreError::TooLarge`] if what is kept to start workflows with is too large.
+fn check_value_size(what: &'static str, data: &Value) -> Result<()> {
+    match data {
+        Value::Text(text) if text.len() > MAX_KEPT_BYTES => {
+            Err(StoreError::TooLarge { what, limit: MAX_KEPT_BYTES })
+        }
+        _ => Ok(()),
+    }
 }

@@ -8,7 +8,7 @@ use ostler_domain::workflow::schedule::{
     MAX_SCHEDULES, OverlapPolicy, StartDecision, WorkflowSchedule, decide_overlap,
 };
 
-use super::NewWorkflow;
+use super::{NewWorkflow, check_value_size};
 use crate::backend::Tx;
 use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
@@ -35,6 +35,14 @@ pub struct DueSchedule {
     pub stored: StoredSchedule,
 }
 
+/// A schedule that a worker has to look at and that cannot be read.
+#[derive(Debug)]
+pub struct UnreadableSchedule {
+    pub org: OrgId,
+    pub name: String,
+    pub error: StoreError,
+}
+
 /// What is decided about a schedule.
 #[derive(Debug, Clone)]
 pub struct ScheduleAdvance {
@@ -50,7 +58,7 @@ pub struct ScheduleAdvance {
     pub missed: u32,
     /// The workflow to start, or why there is none.
     pub workflow: std::result::Result<NewWorkflow, String>,
-    /// The audit entry of the start.
+    /// The audit entry of the start; its due time is added.
     pub audit: NewAuditEntry,
     /// The notice that nothing can be started.
     pub notice: NewNotice,
@@ -114,13 +122,24 @@ const LIST: Sql = sql!(
 const COUNT_OTHERS: Sql =
     sql!("SELECT count(*) FROM workflow_schedules WHERE org = ?1 AND name <> ?2");
 const DUE: Sql = sql!(
-    "SELECT org, data, decided_until, saved_at FROM workflow_schedules
+    "SELECT org, data, decided_until, saved_at, name FROM workflow_schedules
      WHERE check_at <= ?1 ORDER BY check_at LIMIT ?2"
 );
 const ADVANCE: Sql = sql!(
     "UPDATE workflow_schedules SET decided_until = ?5, check_at = ?6
      WHERE org = ?1 AND name = ?2 AND decided_until = ?3 AND saved_at = ?4
        AND check_at IS NOT NULL"
+);
+const POSTPONE: Sql = sql!(
+    "UPDATE workflow_schedules SET check_at = ?3
+     WHERE org = ?1 AND name = ?2 AND check_at IS NOT NULL"
+);
+/// Due times before now are those of another time zone, or of a time when nothing was to
+/// start. One that is being decided right now stays.
+const CHECK_NOW: Sql = sql!(
+    "UPDATE workflow_schedules SET check_at = now_ms(),
+       decided_until = CASE WHEN check_at > now_ms() OR ?2 = 1 THEN now_ms() ELSE decided_until END
+     WHERE org = ?1 AND check_at IS NOT NULL"
 );
 const CHECK_AGAIN: Sql = sql!(
     "UPDATE workflow_schedules SET check_at = ?3
@@ -144,7 +163,7 @@ const START_QUEUED: Sql = sql!(
     "UPDATE workflow_starts SET outcome = ?4, workflow = ?5, reason = ?6, decided_at = now_ms()
      WHERE org = ?1 AND schedule = ?2 AND due_at = ?3 AND outcome = 'queued'"
 );
-/// Not that of a workflow which still runs: later due times must see it.
+/// Not those whose workflows run: they decide about the next due time.
 const FORGET_STARTS: Sql = sql!(
     "DELETE FROM workflow_starts WHERE org = ?1 AND schedule = ?2 AND outcome <> 'queued'
        AND due_at < (SELECT s.due_at FROM workflow_starts s
@@ -177,9 +196,18 @@ impl Store {
         &self,
         now: Timestamp,
         limit: u32,
-    ) -> StoreFuture<Vec<Result<DueSchedule>>> {
+    ) -> StoreFuture<Vec<std::result::Result<DueSchedule, UnreadableSchedule>>> {
         self.read_all_orgs(move |tx| {
-            Ok(tx.query(&DUE, &[now.into(), limit.into()])?.iter().map(read_due).collect())
+            let read = |row: &Row| {
+                Ok(match read_due(row) {
+                    Ok(due) => Ok(due),
+                    Err(error) => {
+                        let (org, name) = (row.id(0)?, row.text(4)?.to_owned());
+                        Err(UnreadableSchedule { org, name, error })
+                    }
+                })
+            };
+            tx.query(&DUE, &[now.into(), limit.into()])?.iter().map(read).collect()
         })
     }
 
@@ -191,25 +219,47 @@ impl Store {
     }
 }
 
+impl OrgStore<'_> {
+    /// Has a worker look at a schedule later. Nothing is decided about its due times.
+    pub async fn postpone_schedule(&self, name: &str, check_at: Timestamp) -> Result<()> {
+        self.execute(&POSTPONE, [name.into(), check_at.into()]).await.map(drop)
+    }
+}
+
+/// Whether due times before now that are not decided may still start a workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EarlierDueTimes {
+    Kept,
+    Dropped,
+}
+
+/// Has a worker look at all schedules of an org now, because the times at which they are due
+/// have changed.
+pub(crate) fn check_now(tx: &Tx, org: OrgId, earlier: EarlierDueTimes) -> Result<()> {
+    let drop_all = i64::from(earlier == EarlierDueTimes::Dropped);
+    tx.execute(&CHECK_NOW, &[org.into(), drop_all.into()]).map(drop)
+}
+
 /// Returns all schedules of an org by name, inside a transaction.
 pub(crate) fn list(tx: &Tx, org: OrgId) -> Result<Vec<WorkflowSchedule>> {
     let rows = tx.query(&LIST, &[org.into()])?;
     rows.iter().map(|row| Ok(read_due(row)?.stored.schedule)).collect()
 }
 
-/// Creates or replaces a schedule, which starts over. Fails with [`StoreError::Conflict`] if
-/// the org has too many.
+/// Creates or replaces a schedule, which starts over. Fails with [`StoreError::TooMany`] if
+/// the org has too many, and with [`StoreError::TooLarge`] if its input is too large to start.
 pub(crate) fn save(tx: &Tx, org: OrgId, schedule: &WorkflowSchedule) -> Result<()> {
     lock_org(tx, org)?;
     let key = || [Value::from(org), schedule.name.as_str().into()];
     let others = tx.first(&COUNT_OTHERS, &key())?.map_or(Ok(0), |row| row.int(0))?;
     if others >= MAX_SCHEDULES as i64 {
-        let what = format!("an organization with {MAX_SCHEDULES} schedules");
-        return Err(StoreError::Conflict(what));
+        return Err(StoreError::TooMany { what: "schedules", limit: MAX_SCHEDULES });
     }
     let [org, name] = key();
     let paused = i64::from(schedule.paused);
-    tx.execute(&SAVE, &[org, name, Value::json(schedule)?, paused.into()])?;
+    let data = Value::json(schedule)?;
+    check_value_size("input of the schedule", &data)?;
+    tx.execute(&SAVE, &[org, name, data, paused.into()])?;
     tx.execute(&DELETE_QUEUE, &key()).map(drop)
 }
 
@@ -323,12 +373,21 @@ fn start_due(
     }
     match &advance.workflow {
         Ok(new) => {
-            tx.batch(&[audit::append(org, &advance.audit)?])?;
+            let entry = entry_with_due(&advance.audit, due)?;
+            tx.batch(&[audit::append(org, &entry)?])?;
             super::start(tx, org, new)?;
         }
         Err(_) => drop(notices::notify(tx, org, &advance.notice)?),
     }
     Ok(id)
+}
+
+/// Returns the audit entry of a start with its due time, which may be one that has waited.
+fn entry_with_due(entry: &NewAuditEntry, due: Timestamp) -> Result<NewAuditEntry> {
+    let corrupt = |error: serde_json::Error| StoreError::Backend(error.to_string());
+    let mut data: serde_json::Value = serde_json::from_str(&entry.data).map_err(corrupt)?;
+    data["due"] = serde_json::to_value(due).map_err(corrupt)?;
+    Ok(NewAuditEntry { data: data.to_string(), ..entry.clone() })
 }
 
 /// Stores what happens at a due time. Returns false if it is decided already.

@@ -31,7 +31,7 @@ fn write(url: &str) -> WebhookWrite {
     let (url, description, events) = (url.to_owned(), String::new(), BTreeSet::new());
     let key = WebhookKey { secret: "whsec_x".into(), expires_at: None };
     WebhookWrite {
-        config: WebhookConfig { url, description, events },
+        config: WebhookConfig { url, description, events, ..Default::default() },
         keys: vec![key],
         status: WebhookStatus::Enabled,
     }

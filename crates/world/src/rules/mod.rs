@@ -77,20 +77,20 @@ pub fn check_around<'a>(
     checker.violations
 }
 
-/// Returns what the removed resources leave behind: rules that others of their orgs break
-/// without them, and did not break before.
+/// Returns what removed resources and changed workflows leave behind: rules that others of
+/// their orgs break after the change, and did not break before.
 fn dangling_references(
     before: &Resources,
     after: &Resources,
     changed: &BTreeSet<&Address>,
     known: &KnownNames,
 ) -> Vec<Violation> {
-    let removed: BTreeSet<&str> = changed
+    let touched: BTreeSet<&str> = changed
         .iter()
-        .filter(|address| !after.contains_key(address))
+        .filter(|address| address.kind == Kind::Workflow || !after.contains_key(address))
         .map(|address| address.org.as_str())
         .collect();
-    if removed.is_empty() {
+    if touched.is_empty() {
         return Vec::new();
     }
     // What is off or archived itself needs nothing any more.
@@ -98,11 +98,12 @@ fn dangling_references(
         Kind::Org => true,
         Kind::Agent => resource.value()["status"] != "archived",
         Kind::Channel => resource.value()["enabled"] != false,
+        Kind::Workflow | Kind::Schedule => true,
         _ => false,
     };
     let others = before.iter().filter(|(address, resource)| {
         refers(address, resource)
-            && removed.contains(address.org.as_str())
+            && touched.contains(address.org.as_str())
             && !changed.contains(address)
     });
     let (mut earlier, mut now) =

@@ -191,12 +191,7 @@ impl Operations {
         files: &Resources,
         incomplete: &BTreeSet<Address>,
     ) -> Vec<Violation> {
-        let mut files = files.clone();
-        for address in incomplete {
-            if let Some(live) = live.resources.get(address) {
-                files.insert(address.clone(), live.clone());
-            }
-        }
+        let files = with_live(files, &live.resources, incomplete);
         let Ok(plan) = Plan::new(&files, &live.resources, &live.applied, None) else {
             return Vec::new();
         };
@@ -240,6 +235,17 @@ impl Operations {
                 .collect(),
         }
     }
+}
+
+/// Returns the resources of files with the live ones where they are incomplete.
+fn with_live(files: &Resources, live: &Resources, incomplete: &BTreeSet<Address>) -> Resources {
+    let mut files = files.clone();
+    for address in incomplete {
+        if let Some(live) = live.get(address) {
+            files.insert(address.clone(), live.clone());
+        }
+    }
+    files
 }
 
 /// Plans a change whose rules are not checked yet.

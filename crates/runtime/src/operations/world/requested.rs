@@ -3,15 +3,18 @@
 
 use std::collections::BTreeSet;
 
+use ostler_domain::id::OrgId;
+use ostler_domain::org::OrgPlace;
 use ostler_domain::org::permission::OrgPermission;
-use ostler_world::plan::Keep;
+use ostler_world::plan::{AppliedFiles, Keep};
 use ostler_world::{Address, Kind, Resources};
 
 use super::super::{Actor, OperationError, Operations, Result};
 use super::{
     AppliedRows, ApplyHost, CheckedPlan, DataRows, FieldPlaces, LiveWorld, RefusedPlan, draft,
-    with_applied,
+    with_applied, with_live,
 };
+use crate::ids::fresh;
 
 /// A change that somebody wants planned.
 #[derive(Debug, Default)]
@@ -56,11 +59,10 @@ impl Operations {
         actor: Actor,
         change: RequestedChange,
     ) -> Result<std::result::Result<CheckedPlan, RefusedPlan>> {
+        self.authorize_orgs(actor, &change).await?;
         let mut live = self.live_world(Actor::Terminal).await?;
-        self.authorize_orgs(actor, &live, &change).await?;
         if !change.incomplete.is_empty() {
-            let broken = self.check_around(&live, &change.resources, &change.incomplete);
-            return Ok(Err(RefusedPlan(broken)));
+            return self.check_incomplete(actor, live, &change).await.map(Err);
         }
         let (drafted, applied) = match change.extent {
             ChangeExtent::Some => {
@@ -122,28 +124,53 @@ impl Operations {
         Ok(notes)
     }
 
-    /// Checks that the actor may configure every org that a change names, also where nothing
-    /// of it changes.
-    async fn authorize_orgs(
+    /// Returns the rules that a change breaks in which some resources have mistakes of their
+    /// own, for an actor who may make the rest of it.
+    async fn check_incomplete(
         &self,
         actor: Actor,
-        live: &LiveWorld,
+        mut live: LiveWorld,
         change: &RequestedChange,
-    ) -> Result<()> {
+    ) -> Result<RefusedPlan> {
+        if change.extent == ChangeExtent::Some {
+            live.applied = AppliedFiles::default();
+        }
+        let broken = self.check_around(&live, &change.resources, &change.incomplete);
+        let whole = with_live(&change.resources, &live.resources, &change.incomplete);
+        if let Ok(plan) = draft(live, &whole, None) {
+            match self.authorize_plan(actor, &plan).await {
+                Err(OperationError::BadResource(_)) if !broken.is_empty() => {}
+                authorized => authorized?,
+            }
+        }
+        Ok(RefusedPlan(broken))
+    }
+
+    /// Checks that the actor may configure every org that a change names, also where nothing
+    /// of it changes. An org that is not there looks like a foreign one, unless the actor may
+    /// create it.
+    async fn authorize_orgs(&self, actor: Actor, change: &RequestedChange) -> Result<()> {
+        let store = &self.0.store;
+        let all = store.orgs().await?;
+        let platform = all.iter().find(|org| org.place == OrgPlace::Platform).map(|org| org.id);
+        let may_create = match platform {
+            Some(id) => actor.authorize(store, id, OrgPermission::GrantCredits).await.is_ok(),
+            None => actor == Actor::Terminal,
+        };
         let named = change.resources.keys().chain(&change.incomplete).map(|one| one.org.as_str());
         let named: BTreeSet<&str> =
             named.chain(change.data.iter().map(|data| data.org.as_str())).collect();
-        let mut orgs = Vec::new();
         for slug in named {
-            match live.names.id(slug) {
-                Some(id) => orgs.push(id),
-                // What applies to every org is the platform's.
-                None if slug.is_empty() => orgs.extend(live.platform),
-                None => {}
-            }
-        }
-        for org in orgs {
-            actor.authorize(&self.0.store, org, OrgPermission::Configure).await?;
+            let org = match all.iter().find(|org| org.slug == slug) {
+                Some(org) => org.id,
+                None => match platform {
+                    // What applies to every org is the platform's.
+                    Some(platform) if slug.is_empty() => platform,
+                    _ if may_create => continue,
+                    _ => fresh(OrgId::from_u128),
+                },
+            };
+            actor.authorize(store, org, OrgPermission::Configure).await?;
         }
         Ok(())
     }

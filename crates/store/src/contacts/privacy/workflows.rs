@@ -89,6 +89,7 @@ fn identifiers<'a>(contact: &'a Contact, markers: &'a [Marker]) -> BTreeSet<&'a 
 }
 
 /// Deletes the workflows about a contact, and the events about it that nobody waited for.
+/// Steps of other workflows that wait for one of them fail.
 /// Returns the ids of the workflows. Fails with [`StoreError::ConversationBusy`] while a
 /// process works on one of them.
 pub(super) fn delete(
@@ -99,7 +100,7 @@ pub(super) fn delete(
 ) -> Result<Vec<WorkflowId>> {
     let workflows = of_contact(tx, org, contact, markers)?;
     for workflow in &workflows {
-        children::end_of_deleted(tx, org, workflow.id, workflow.spent)?;
+        children::end_deleted(tx, org, workflow.id)?;
         if tx.execute(&DELETE, &[org.into(), workflow.id.into()])? == 0 {
             return Err(StoreError::ConversationBusy);
         }

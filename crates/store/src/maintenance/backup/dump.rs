@@ -9,7 +9,7 @@ use super::error::BackupError;
 use super::format::{
     BackupHeader, BackupWriter, FRAME_BYTES, ROWS, TABLE, TABLE_END, TableEnd, TableStart,
 };
-use super::portable::{self, EventNumbers};
+use super::portable::{self, EventPositions};
 use super::{BackupProgress, BackupSummary, rows};
 use crate::Store;
 use crate::backend::Tx;
@@ -63,11 +63,13 @@ fn dump<W: Write>(
     lift_timeouts(tx)?;
     let sequences = catalog::sequences(tx)?;
     let (mut tables, mut rows) = (Vec::new(), 0);
-    for table in catalog::tables(tx)? {
+    let found = catalog::tables(tx)?;
+    let mut positions = EventPositions::read(tx, &found)?;
+    for table in found {
         let start = TableStart { name: table.name.clone(), columns: table.columns.clone() };
         writer.json_frame(TABLE, &start)?;
         let mut pending = Vec::new();
-        let written = for_each_row(tx, &table, &mut |row| {
+        let written = for_each_row(tx, &table, &mut positions, &mut |row| {
             pending.extend(row);
             rows += 1;
             if pending.len() >= FRAME_BYTES {
@@ -80,8 +82,9 @@ fn dump<W: Write>(
         if !pending.is_empty() {
             writer.frame(ROWS, &pending)?;
         }
-        let sequence = sequences.get(&table.name).map(|last| (*last).max(written.last_number));
-        let (rows, digest) = (written.digest.rows, written.digest.hex());
+        let last_event = if table.name == "events" { positions.last() } else { 0 };
+        let sequence = sequences.get(&table.name).map(|last| (*last).max(last_event));
+        let (rows, digest) = (written.rows, written.hex());
         writer.json_frame(TABLE_END, &TableEnd { rows, digest, sequence })?;
         tables.push((table.name, rows));
     }
@@ -93,27 +96,21 @@ pub(super) fn lift_timeouts(tx: &Tx) -> Result<()> {
     if tx.is_sqlite() { Ok(()) } else { tx.run_text(WITHOUT_TIMEOUTS) }
 }
 
-/// The rows of a table, as a backup has them.
-pub(super) struct TableRows {
-    pub(super) digest: TableDigest,
-    /// The last number of an event.
-    last_number: i64,
-}
-
-/// Passes on the rows of a table as bytes, as a backup has them.
+/// Passes on the rows of a table as bytes, as a backup has them, and returns their digest.
 pub(super) fn for_each_row(
     tx: &Tx,
     table: &TableColumns,
+    positions: &mut EventPositions,
     each: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<TableRows> {
-    let (mut numbers, mut digest) = (EventNumbers::of(table), TableDigest::default());
+) -> Result<TableDigest> {
+    let mut digest = TableDigest::default();
     let mut bytes = Vec::new();
     tx.stream(&portable::select(table), &[], &mut |mut row| {
-        numbers.renumber(&mut row);
+        positions.renumber(table, &mut row)?;
         bytes.clear();
         rows::encode(&row, &mut bytes);
         digest.add(&bytes);
         each(&bytes)
     })?;
-    Ok(TableRows { digest, last_number: numbers.last() })
+    Ok(digest)
 }

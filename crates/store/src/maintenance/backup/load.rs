@@ -13,6 +13,7 @@ use super::error::BackupError;
 use super::format::{
     self, BackupHeader, END, ROWS, TABLE, TABLE_END, TableEnd, TableStart, read_frame,
 };
+use super::portable::EventPositions;
 use super::triggers::DisabledTriggers;
 use super::{BackupProgress, BackupSummary, rows};
 use crate::Store;
@@ -149,7 +150,9 @@ impl<R: Read> Loader<'_, '_, '_, R> {
                 _ => return Err(BackupError::damaged("a table has no end").into()),
             }
         };
-        let stored = for_each_row(self.tx, table, &mut |_| Ok(()))?.digest;
+        // What is restored has its positions already.
+        let mut positions = EventPositions::default();
+        let stored = for_each_row(self.tx, table, &mut positions, &mut |_| Ok(()))?;
         if (end.rows, &end.digest) != (digest.rows, &digest.hex()) || stored != digest {
             return Err(BackupError::Differs { table: table.name.clone() }.into());
         }
