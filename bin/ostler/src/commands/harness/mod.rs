@@ -134,7 +134,7 @@ async fn find_run(store: &Store, args: &RunArgs) -> anyhow::Result<(OrgId, RunRe
         if let Some(id) = id
             && let Ok(stored) = store.org(org.id).run(id).await
         {
-            return Ok((org.id, serde_json::from_str(&stored.data)?));
+            return Ok((org.id, RunRecord::from_stored(&stored)?));
         }
     }
     bail!(NotHere(format!(
