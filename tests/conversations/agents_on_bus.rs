@@ -83,7 +83,7 @@ impl BusOrg {
         let sessions = self.scenario.sessions().await;
         let session = sessions.into_iter().find(|one| one.agent == Some(who))?;
         let stored = self.scenario.org().runs(session.id, None, 100).await.unwrap();
-        let runs = stored.iter().rev().map(|one| serde_json::from_str(&one.data).unwrap());
+        let runs = stored.iter().rev().map(|one| RunRecord::from_stored(one).unwrap());
         Some((session, runs.collect()))
     }
 

@@ -17,11 +17,13 @@ use ostler_domain::soul::{Soul, SoulOrigin, SoulVersion};
 use ostler_domain::time::Timestamp;
 use ostler_engine::history::Item;
 use ostler_runtime::records::run::RunOutcome;
+use ostler_runtime::records::snapshot::Snapshot;
 use ostler_store::{OrgBinding, StoreError};
+use ostler_testkit::TestDatabase;
 
 use crate::support::{
     ENZO, GIA, ORG, Scenario, WEBCHAT, agent, failing_tool, item_text, lenient_settings, org,
-    retry_at_once, scenario, scenario_with,
+    retry_at_once, scenario, scenario_in, scenario_with,
 };
 
 const PLAIN: &str = "default: I see.";
@@ -58,6 +60,37 @@ async fn a01_a02_a_run_stores_its_whole_harness() {
             assert!(harness[group].get(name).is_some(), "{group}.{name} in {harness}");
         }
     }
+}
+
+/// A01: what the harnesses of runs have in common is stored once; each run still has its whole
+/// harness, also after the agent was changed.
+#[tokio::test]
+async fn a01_runs_share_what_their_harnesses_have_in_common() {
+    let database = TestDatabase::sqlite_file();
+    let store = database.migrated().await;
+    let (scenario, _) = scenario_in(store, PLAIN, Vec::new(), lenient_settings()).await;
+    for (who, text) in [("rosa", "hello"), ("rosa", "and then?"), ("enzo", "good morning")] {
+        scenario.say(who, text).await;
+    }
+    let rows = "SELECT count(*) FROM agent_harnesses";
+    assert_eq!(database.number(rows).await, 1);
+    assert_eq!(database.number("SELECT count(*) FROM runs").await, 3);
+    let (rosa, enzo) = (scenario.harness("rosa").await, scenario.harness("enzo").await);
+    assert_eq!((&rosa.identity, &rosa.tool_scope), (&enzo.identity, &enzo.tool_scope));
+    let of = |harness: &Snapshot| {
+        let session = &harness.session_context;
+        (session.external_contact_identifier.clone(), session.conversation_history)
+    };
+    assert_eq!(of(&rosa), ("rosa".to_owned(), 2));
+    assert_eq!(of(&enzo), ("enzo".to_owned(), 0));
+
+    let mut gia = agent(GIA, "gia", Subtype::Pm);
+    gia.display_name = "Gianna".into();
+    scenario.save_agent(gia).await;
+    scenario.say("enzo", "who is there?").await;
+    assert_eq!(scenario.harness("enzo").await.identity.display_name, "Gianna");
+    assert_eq!(scenario.harness("rosa").await.identity, rosa.identity);
+    assert_eq!(database.number(rows).await, 2);
 }
 
 /// A05: nothing of another org is found, whatever id a message names.

@@ -28,7 +28,7 @@ async fn answered_count(scenario: &Scenario) -> usize {
     let mut count = 0;
     for session in scenario.sessions().await {
         let runs = scenario.org().runs(session.id, None, 100).await.unwrap();
-        let runs = runs.iter().map(|one| serde_json::from_str::<RunRecord>(&one.data).unwrap());
+        let runs = runs.iter().map(|one| RunRecord::from_stored(one).unwrap());
         count += runs.map(|run| run.input.len()).sum::<usize>();
     }
     count

@@ -77,6 +77,7 @@ pub use conversation::message_search::{MessageHit, MessageMatcher, MessageSearch
 pub use conversation::notes::SessionNote;
 pub use conversation::operator_change::OperatorChange;
 pub use conversation::record_changes::RecordChange;
+pub use conversation::runs::NewRun;
 pub use conversation::session_work::{Assignment, SessionWork};
 pub use conversation::sessions::{
     DueSession, RecentRun, SessionFilter, StoredRun, StoredSession, TurnStart,
@@ -84,7 +85,7 @@ pub use conversation::sessions::{
 pub use conversation::side_effects::{CounterIncrement, SessionDue, TurnSideEffects};
 pub use conversation::transcript::{SessionPhase, Transcript, TranscriptCursor, TranscriptStart};
 pub use conversation::turn::{
-    Author, CommitOutcome, LeaseAction, NewEvent, NewMessage, NewOutboxEntry, NewRun, SessionState,
+    Author, CommitOutcome, LeaseAction, NewEvent, NewMessage, NewOutboxEntry, SessionState,
     TurnCommit,
 };
 pub use delivery::binding_failures::BindingFailure;

@@ -11,9 +11,10 @@ use ostler_domain::id::InboxId;
 use ostler_domain::money::Credits;
 use ostler_domain::money::Usd;
 use ostler_domain::money::pools::PoolKind;
-use ostler_runtime::records::run::{RunOutcome, RunRecord};
+use ostler_runtime::records::run::RunOutcome;
 use ostler_store::{DatabaseHealth, DeadLetterId, DeadLetterKind};
 use ostler_testkit::{TestDatabase, eventually};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::process::{CustomerMessage, ORDERS, Orders, PROCESS};
@@ -38,6 +39,14 @@ const PLACES: [(&str, usize); 10] = [
 const ANYWHERE: &str = "anywhere";
 /// Enough attempts on a slow machine.
 const ATTEMPTS: u32 = 1000;
+
+/// What is compared of a stored run.
+#[derive(Deserialize)]
+struct StoredNumbers {
+    input: Vec<InboxId>,
+    outcome: RunOutcome,
+    credits: Credits,
+}
 
 /// The kills at one fault point in one database.
 pub(super) struct Campaign {
@@ -200,9 +209,9 @@ impl Campaign {
     }
 
     /// Returns all runs, and asserts that each message is answered by one of them.
-    async fn runs(&self) -> Vec<RunRecord> {
+    async fn runs(&self) -> Vec<StoredNumbers> {
         let texts = self.database.texts("SELECT data FROM runs").await;
-        let runs: Vec<RunRecord> =
+        let runs: Vec<StoredNumbers> =
             texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
         let answered: Vec<InboxId> = runs.iter().flat_map(|run| run.input.clone()).collect();
         let each: BTreeSet<InboxId> = answered.iter().copied().collect();

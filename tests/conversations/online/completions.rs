@@ -8,6 +8,7 @@ use ostler_domain::agent::autonomy::AutonomyLevel;
 use ostler_domain::org::role::Role;
 use ostler_domain::session::lifetime::CloseReason;
 use ostler_domain::session::status::SessionStatus;
+use ostler_runtime::records::run::RunRecord;
 use ostler_runtime::records::session::Session;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -305,7 +306,7 @@ async fn first_run(online: &Online) -> Value {
         for session in online.scenario.sessions().await {
             let runs = online.scenario.org().runs(session.id, None, 10).await.unwrap();
             if let Some(run) = runs.first() {
-                return serde_json::from_str(&run.data).unwrap();
+                return serde_json::to_value(RunRecord::from_stored(run).unwrap()).unwrap();
             }
         }
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -237,7 +237,7 @@ impl ConnectedOrg {
             start_epoch: claimed.lease.epoch(),
             read_epoch: claimed.lease.epoch(),
             session,
-            run: NewRun { id: RunId::from_u128(next_id()), data: "{}".into() },
+            run: NewRun { id: RunId::from_u128(next_id()), data: "{}".into(), harness: None },
             messages: Vec::new(),
             charges: Vec::new(),
             outbox: vec![NewOutboxEntry { id, binding: Some(binding), author, payload }],

@@ -32,7 +32,7 @@ impl Scenario {
     pub(crate) async fn runs(&self, person: &str) -> Vec<RunRecord> {
         let session = self.session(person).await;
         let stored = self.org().runs(session.id, None, 100).await.unwrap();
-        stored.iter().rev().map(|run| serde_json::from_str(&run.data).unwrap()).collect()
+        stored.iter().rev().map(|run| RunRecord::from_stored(run).unwrap()).collect()
     }
 
     /// Returns the messages of a person's newest session, oldest first.

@@ -76,7 +76,7 @@ pub(crate) fn turn(lease: Lease) -> TurnCommit {
             status: "active".into(),
             data: payload(),
         },
-        run: NewRun { id: RunId::from_u128(next()), data: payload() },
+        run: NewRun { id: RunId::from_u128(next()), data: payload(), harness: None },
         messages: vec![message(), message()],
         charges: vec![TurnCharges {
             payer: ORG,

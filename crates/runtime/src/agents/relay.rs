@@ -85,7 +85,7 @@ async fn relay(
 
 /// Returns the first message that a run sent.
 async fn answer_of(store: &OrgStore<'_>, run: RunId) -> Result<Option<ThreadMessage>, RelayError> {
-    let record: RunRecord = decode("run", &store.run(run).await?.data)?;
+    let record = RunRecord::from_stored(&store.run(run).await?)?;
     let thread = store.session(record.session).await?.thread;
     for stored in store.last_messages(thread, MAX_MESSAGES).await? {
         let message: ThreadMessage = decode("message", &stored.data)?;

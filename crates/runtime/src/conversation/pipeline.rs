@@ -26,6 +26,7 @@ use crate::hierarchy;
 use crate::org_view::AgentView;
 use crate::records::message::Purpose;
 use crate::records::run::RunOutcome;
+use crate::records::run_step::RunStep;
 use crate::run_error::RunError;
 
 /// The maximum number of turns of one run, so that handovers end.
@@ -123,7 +124,7 @@ async fn prepare_turn<'c>(
     input: &Input<'_>,
     agent: &'c AgentView,
 ) -> Result<PreparedTurn<'c>, RunError> {
-    let timer = Trace::start("2", "rate limit");
+    let timer = Trace::start(RunStep::RateLimit);
     // The store answers both in one round trip if they are asked together.
     let (DailyStatus { rate, notices }, contact) = try_join(
         steps::rate_limit::run(context, agent, &run.session),

@@ -8,12 +8,12 @@ use tracing::{Span, field};
 use super::run_context::RunContext;
 use crate::records::entry::{InboxEntry, IncomingMessage};
 use crate::records::run::StepRecord;
+use crate::records::run_step::RunStep;
 use crate::trace_context::continue_trace;
 
 /// A step that is running.
 pub(crate) struct StepTimer {
-    number: &'static str,
-    name: &'static str,
+    step: RunStep,
     started: Instant,
     span: Span,
 }
@@ -36,15 +36,15 @@ impl Trace {
         Self { started: Instant::now(), steps: Vec::with_capacity(16) }
     }
 
-    pub(crate) fn start(number: &'static str, name: &'static str) -> StepTimer {
+    pub(crate) fn start(step: RunStep) -> StepTimer {
         let span = tracing::info_span!(
             target: TRACE_TARGET,
             "step",
-            otel.name = name,
-            ostler.step = number,
+            otel.name = step.name(),
+            ostler.step = step.number(),
             ostler.note = field::Empty,
         );
-        StepTimer { number, name, started: Instant::now(), span }
+        StepTimer { step, started: Instant::now(), span }
     }
 
     pub(crate) fn finish(&mut self, timer: StepTimer) {
@@ -53,14 +53,14 @@ impl Trace {
 
     /// Ends a step with a note for the record.
     pub(crate) fn finish_with(&mut self, timer: StepTimer, note: Option<String>) {
-        let StepTimer { number, name, started, span } = timer;
+        let StepTimer { step, started, span } = timer;
         if let Some(note) = &note {
             span.record("ostler.note", note.as_str());
         }
         let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         self.steps.push(StepRecord {
-            step: number.into(),
-            name: name.into(),
+            step: step.number().into(),
+            name: step.name().into(),
             began_us: micros(started.duration_since(self.started)),
             took_us: micros(started.elapsed()),
             note,

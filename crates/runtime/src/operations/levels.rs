@@ -239,7 +239,7 @@ async fn add_conversation(
 ) -> std::result::Result<(), StoreError> {
     let mut corrected = false;
     for stored in store.runs(session.id, None, PAGE).await? {
-        let Ok(run) = decode::<RunRecord>("run", &stored.data) else { continue };
+        let Ok(run) = RunRecord::from_stored(&stored) else { continue };
         for id in run.turns.iter().filter(|one| one.agent == agent).flat_map(|one| &one.approvals) {
             let approval = match store.approval(*id).await {
                 Err(StoreError::NotFound(_)) => continue,

@@ -153,8 +153,8 @@ impl OrgOperations<'_> {
     /// Returns the answer of a run, or `None` if it has not ended yet.
     pub async fn agent_reply(&self, id: RunId) -> Result<Option<AgentAnswer>> {
         let store = self.authorize(OrgPermission::Operate).await?;
-        let run: RunRecord = match store.run(id).await {
-            Ok(run) => decode("run", &run.data)?,
+        let run = match store.run(id).await {
+            Ok(run) => RunRecord::from_stored(&run)?,
             Err(StoreError::NotFound(_)) => return Ok(None),
             Err(other) => return Err(other.into()),
         };

@@ -20,7 +20,6 @@ use serde_json::{Value, json};
 
 use super::{NamedAuditEntry, OrgOperations, Result};
 use crate::org_view::OrgView;
-use crate::records::decode;
 use crate::records::run::{RunRecord, TurnRecord};
 
 /// The most audit entries of a resource that are searched.
@@ -209,7 +208,7 @@ impl RuleSources<'_> {
             before = page.last().map(|recent| recent.run.id);
             runs += page.len();
             for recent in &page {
-                let record: RunRecord = decode("run", &recent.run.data)?;
+                let record = RunRecord::from_stored(&recent.run)?;
                 stopped.extend(record.turns.iter().flat_map(stopped_calls));
             }
             if page.len() < PAGE as usize {

@@ -21,7 +21,7 @@ impl OrgOperations<'_> {
     /// Returns a run, and the messages of its session, which hold its calls.
     pub async fn run(&self, id: RunId) -> Result<(RunRecord, Vec<ThreadMessage>)> {
         let store = self.authorize(OrgPermission::View).await?;
-        let run: RunRecord = decode("run", &store.run(id).await?.data)?;
+        let run = RunRecord::from_stored(&store.run(id).await?)?;
         let session: Session = decode("session", &store.session(run.session).await?.data)?;
         let messages = store.last_messages(session.thread, MAX_MESSAGES).await?;
         let messages = decode_each("message", messages.iter().map(|one| one.data.as_str()))?;

@@ -8,7 +8,7 @@ use ostler_domain::money::Credits;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::time::Timestamp;
 use ostler_store::{
-    FollowUpEntry, NewRun, OperatorChange, SessionDue, StoreError, StoredSession, WithdrawnMessages,
+    FollowUpEntry, OperatorChange, SessionDue, StoreError, StoredSession, WithdrawnMessages,
 };
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ use crate::pending_commit::PendingCommit;
 use crate::records::message::ThreadMessage;
 use crate::records::run::{RunOutcome, RunRecord};
 use crate::records::session::Session;
-use crate::records::{UnreadableRecord, decode, encode};
+use crate::records::{UnreadableRecord, decode};
 
 /// How often a session is read again before the change fails.
 const MAX_ATTEMPTS: usize = 20;
@@ -128,7 +128,7 @@ impl OrgOperations<'_> {
             read: stored,
             session: session.to_state(),
             due: next_due(&view, &session, now).map_or(SessionDue::Never, SessionDue::At),
-            run: NewRun { id: run, data: encode(&record) },
+            run: record.to_stored(),
             messages: pending.messages,
             outbox: pending.outbox,
             events: pending.events,

@@ -64,7 +64,11 @@ impl OrgOperations<'_> {
         Ok(SessionDetail {
             session,
             messages: decode_each("message", messages.iter().map(|one| one.data.as_str()))?,
-            runs: decode_each("run", runs.iter().rev().map(|one| one.data.as_str()))?,
+            runs: runs
+                .iter()
+                .rev()
+                .map(RunRecord::from_stored)
+                .collect::<std::result::Result<_, _>>()?,
             approvals: store.pending_approvals(id, None, MAX_DETAIL).await?,
         })
     }

@@ -9,8 +9,10 @@ pub mod message;
 pub mod outgoing;
 pub mod refund;
 pub mod run;
+pub(crate) mod run_step;
 pub mod session;
 pub mod snapshot;
+mod stored_run;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -120,7 +120,7 @@ pub enum SessionMode {
 }
 
 /// Failures before and during the turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Errors {
     /// The failures of each tool, before this turn.
     pub failed_tools_this_session: BTreeMap<ToolName, u32>,
@@ -132,7 +132,7 @@ pub struct Errors {
 }
 
 /// The state of the escalation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EscalationView {
     /// Whether an escalation is open.
     pub human_escalation_requested: bool,

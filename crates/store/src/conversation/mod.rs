@@ -23,6 +23,7 @@
 //! | `message_search` | finding messages in the sessions of an org |
 //! | `notes`          | notes of people about a session |
 //! | `record_changes` | writes of local tools, committed with the turn |
+//! | `runs`           | storing runs, and once what their harnesses share |
 //! | `sessions`       | reading and listing sessions and runs |
 //! | `session_work`   | who looks after a session, and how far people have read it |
 //! | `side_effects`   | what a turn commits besides its messages |
@@ -43,6 +44,7 @@ pub(crate) mod message_search;
 pub(crate) mod notes;
 pub(crate) mod operator_change;
 pub(crate) mod record_changes;
+pub(crate) mod runs;
 pub(crate) mod session_work;
 pub(crate) mod sessions;
 pub(crate) mod side_effects;

@@ -9,10 +9,11 @@ use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::conversation::approvals;
 use crate::conversation::inbox::{self, FollowUpEntry};
+use crate::conversation::runs::{NewRun, harness_row, run_row};
 use crate::conversation::sessions::StoredSession;
 use crate::conversation::side_effects::SessionDue;
 use crate::conversation::turn::{
-    MessageWriter, NewEvent, NewMessage, NewOutboxEntry, NewRun, SessionState, run_row,
+    MessageWriter, NewEvent, NewMessage, NewOutboxEntry, SessionState,
 };
 use crate::delivery::outbox::{self, WithdrawnMessages};
 use crate::error::{Result, StoreError};
@@ -84,6 +85,7 @@ fn apply(tx: &Tx, org: OrgId, change: &OperatorChange) -> Result<WithdrawnMessag
     tx.execute(&RESERVE_OUT_SEQ, &[key[0].clone(), key[1].clone(), count.into()])?;
     let writer = MessageWriter { org, conversation, epoch: epoch + 1, thread: *thread };
     let mut all = vec![run_row(org, *id, &change.run)];
+    all.extend(harness_row(org, &change.run));
     all.extend(writer.write(&change.messages, &change.outbox));
     all.extend(events::append(org, Some(change.run.id), &change.events)?);
     all.push(audit::append(org, &change.audit)?);

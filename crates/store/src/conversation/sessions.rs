@@ -54,6 +54,8 @@ pub struct StoredRun {
     pub session: SessionId,
     /// JSON.
     pub data: String,
+    /// What its harness has in common with those of other runs; `None` if the data has it.
+    pub harness: Option<String>,
 }
 
 /// A run with the session that it belongs to.
@@ -130,16 +132,23 @@ const DUE: Sql = sql!(
      WHERE s.due_at IS NOT NULL AND s.due_at <= ?1 AND (s.due_at, s.org, s.id) > (?2, ?3, ?4)
      ORDER BY s.due_at, s.org, s.id LIMIT ?5"
 );
-const RUN: Sql = sql!("SELECT id, session, data FROM runs WHERE org = ?1 AND id = ?2");
+const RUN: Sql = sql!(
+    "SELECT r.id, r.session, r.data, h.data
+     FROM runs r LEFT JOIN agent_harnesses h ON h.org = r.org AND h.hash = r.harness
+     WHERE r.org = ?1 AND r.id = ?2"
+);
 const RUNS: Sql = Sql {
-    sqlite: "SELECT id, session, data FROM runs INDEXED BY runs_by_session
-       WHERE org = ?1 AND session = ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4",
-    postgres: "SELECT id, session, data FROM runs
-       WHERE org = $1 AND session = $2 AND id < $3 ORDER BY id DESC LIMIT $4",
+    sqlite: "SELECT r.id, r.session, r.data, h.data FROM runs r INDEXED BY runs_by_session
+       LEFT JOIN agent_harnesses h ON h.org = r.org AND h.hash = r.harness
+       WHERE r.org = ?1 AND r.session = ?2 AND r.id < ?3 ORDER BY r.id DESC LIMIT ?4",
+    postgres: "SELECT r.id, r.session, r.data, h.data FROM runs r
+       LEFT JOIN agent_harnesses h ON h.org = r.org AND h.hash = r.harness
+       WHERE r.org = $1 AND r.session = $2 AND r.id < $3 ORDER BY r.id DESC LIMIT $4",
 };
 const RECENT_RUNS: Sql = sql!(
-    "SELECT r.id, r.session, r.data, s.data
+    "SELECT r.id, r.session, r.data, h.data, s.data
      FROM runs r JOIN sessions s ON s.org = r.org AND s.id = r.session
+     LEFT JOIN agent_harnesses h ON h.org = r.org AND h.hash = r.harness
      WHERE r.org = ?1 AND r.id >= ?2 AND r.id < ?3 ORDER BY r.id DESC LIMIT ?4"
 );
 const KEY: Sql = sql!("SELECT key FROM conversations WHERE org = ?1 AND id = ?2");
@@ -267,7 +276,7 @@ impl OrgStore<'_> {
         let first = RunId::from_u128(u128::from(since.as_millis().max(0).unsigned_abs()) << 80);
         let before = before.unwrap_or(RunId::from_u128(u128::MAX));
         self.rows(&RECENT_RUNS, [first.into(), before.into(), limit.into()], |row| {
-            Ok(RecentRun { run: run(row)?, session_data: row.text(3)?.to_owned() })
+            Ok(RecentRun { run: run(row)?, session_data: row.text(4)?.to_owned() })
         })
     }
 
@@ -313,7 +322,12 @@ fn session(row: &Row) -> Result<StoredSession> {
 }
 
 fn run(row: &Row) -> Result<StoredRun> {
-    Ok(StoredRun { id: row.id(0)?, session: row.id(1)?, data: row.text(2)?.to_owned() })
+    Ok(StoredRun {
+        id: row.id(0)?,
+        session: row.id(1)?,
+        data: row.text(2)?.to_owned(),
+        harness: row.opt_parsed(3, "harness")?,
+    })
 }
 
 fn key(org: OrgId, text: &str) -> Result<ConversationKey> {

@@ -14,6 +14,7 @@ use crate::conversation::approvals;
 use crate::conversation::checkpoint;
 use crate::conversation::lease::{Lease, RELEASE, fence};
 use crate::conversation::record_changes;
+use crate::conversation::runs::{NewRun, harness_row, run_row};
 use crate::delivery::outbox;
 use crate::error::{Result, StoreError};
 use crate::ledger::{TurnCharges, charge_statement};
@@ -74,13 +75,6 @@ impl SessionState {
     pub(crate) fn is_closed(&self) -> bool {
         self.status == "closed"
     }
-}
-
-/// A run to store.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewRun {
-    pub id: RunId,
-    pub data: String,
 }
 
 /// A message to append to a thread.
@@ -152,8 +146,6 @@ const UPSERT_SESSION: Sql = sql!(
      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
      ON CONFLICT (org, id) DO UPDATE SET status = excluded.status, data = excluded.data"
 );
-/// A run is inserted once; a conflict identifies a repeated commit.
-const INSERT_RUN: Sql = sql!("INSERT INTO runs (org, id, session, data) VALUES (?1, ?2, ?3, ?4)");
 const RUN_EXISTS: Sql = sql!("SELECT 1 FROM runs WHERE org = ?1 AND id = ?2");
 const INSERT_MESSAGE: Sql = sql!(
     "INSERT INTO messages (org, thread, seq, id, data) VALUES (?1, ?2,
@@ -263,6 +255,7 @@ impl Commit {
         };
         let mut all = Vec::with_capacity(16);
         all.extend(checks(lease, read_epoch, session.id, run, outbox.len()));
+        all.extend(harness_row(org, run));
         all.push(session_row(lease, session));
         all.extend(turn.answered.iter().map(|id| answered(lease, *id, run.id)));
         all.extend(writer.write(&turn.messages, outbox));
@@ -341,12 +334,6 @@ fn session_row(lease: Lease, session: &SessionState) -> Statement {
 fn answered(lease: Lease, id: InboxId, run: RunId) -> Statement {
     let params = [lease.org.into(), id.into(), lease.conversation.into(), run.into()];
     Statement { on_no_rows: Some(Refusal::NotPending), ..statement(&MARK_ANSWERED, params) }
-}
-
-/// Inserts the run of a session.
-pub(crate) fn run_row(org: OrgId, session: SessionId, run: &NewRun) -> Statement {
-    let data = run.data.as_str().into();
-    statement(&INSERT_RUN, [org.into(), run.id.into(), session.into(), data])
 }
 
 /// Writes the messages of a conversation.

@@ -61,6 +61,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &migrations![
     "0020_webhooks",
     "0021_workflow_schedules",
     "0022_workflow_children",
+    "0023_agent_harnesses",
 ];
 
 /// The schema version that this program needs.

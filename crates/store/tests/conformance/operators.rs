@@ -170,7 +170,7 @@ async fn z08_a_takeover_of_a_stale_session_is_refused(store: &Store) {
         },
         read,
         due: SessionDue::Never,
-        run: NewRun { id: RunId::from_u128(next()), data: "{}".into() },
+        run: NewRun { id: RunId::from_u128(next()), data: "{}".into(), harness: None },
         messages: vec![],
         outbox: vec![],
         events: vec![],

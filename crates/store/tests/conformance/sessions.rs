@@ -37,7 +37,7 @@ pub(crate) async fn takeover_change(
             ..commit.session
         },
         due: SessionDue::At(Timestamp::from_millis(1)),
-        run: NewRun { id: RunId::from_u128(next()), data: "{}".into() },
+        run: NewRun { id: RunId::from_u128(next()), data: "{}".into(), harness: None },
         messages: vec![NewMessage { id: MessageId::from_u128(next()), data: data.clone() }],
         outbox: vec![NewOutboxEntry {
             binding: None,
@@ -116,6 +116,36 @@ async fn z13_recent_runs_are_listed_by_time(store: &Store) {
     assert_eq!(runs(org, 0, Some(id(3_000)), 1).await, [2_000].map(id));
     assert_eq!(runs(org, 3_001, None, 9).await, []);
     assert_eq!(runs(other, 0, None, 9).await, []);
+}
+
+on_every_backend!(
+    /// A01: what the harnesses of runs share is stored once in each org, and read with each run.
+    a01_what_runs_share_is_read_with_each_of_them
+);
+async fn a01_what_runs_share_is_read_with_each_of_them(store: &Store) {
+    let orgs = [with_org(store, 1).await, with_org(store, 2).await];
+    let shared = [Some("[1]"), Some("[1]"), None, Some("[2]")];
+    for (number, harness) in shared.iter().enumerate() {
+        for org in orgs {
+            accept(store, org, "rosa", &format!("m{number}")).await;
+            let claimed = claim(store).await.unwrap();
+            let mut commit = turn(&claimed);
+            commit.run.harness = harness.map(str::to_owned);
+            store.commit_turn(&commit).await.unwrap();
+        }
+    }
+    for org in orgs {
+        let of = store.org(org);
+        let session = of.sessions(SessionFilter::All, None, 1).await.unwrap().remove(0).id;
+        let runs = of.runs(session, None, 9).await.unwrap();
+        let harnesses = runs.iter().rev().map(|run| run.harness.as_deref());
+        assert_eq!(harnesses.collect::<Vec<_>>(), shared);
+        for run in &runs {
+            assert_eq!(of.run(run.id).await.unwrap(), *run);
+        }
+        let recent = of.recent_runs(Timestamp::from_millis(0), None, 9).await.unwrap();
+        assert_eq!(recent.into_iter().map(|recent| recent.run).collect::<Vec<_>>(), runs);
+    }
 }
 
 on_every_backend!(

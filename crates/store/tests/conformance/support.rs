@@ -88,7 +88,11 @@ pub(crate) fn turn(claimed: &ClaimedConversation) -> TurnCommit {
             status: "active".into(),
             data: "{}".into(),
         },
-        run: NewRun { id: ostler_domain::id::RunId::from_u128(next()), data: "{}".into() },
+        run: NewRun {
+            id: ostler_domain::id::RunId::from_u128(next()),
+            data: "{}".into(),
+            harness: None,
+        },
         messages: inputs
             .chain([reply.clone()])
             .map(|data| NewMessage { id: ostler_domain::id::MessageId::from_u128(next()), data })

@@ -11,6 +11,7 @@ use crate::conversation::run::Run;
 use crate::conversation::run_context::RunContext;
 use crate::conversation::trace::Trace;
 use crate::org_view::AgentView;
+use crate::records::run_step::RunStep;
 use crate::records::session::Session;
 use crate::workers::{assign_worker, touch_worker};
 
@@ -21,7 +22,7 @@ pub(crate) async fn run(
     run: &mut Run,
     input: &Input<'_>,
 ) -> Result<Option<AgentView>, StoreError> {
-    let timer = Trace::start("1", "agent");
+    let timer = Trace::start(RunStep::Agent);
     let requested = input.agent.filter(|_| run.finished_turns.is_empty());
     let requested = requested.and_then(|id| context.view.agent(id));
     let agent = match requested.filter(|one| one.agent.receives_messages()) {

@@ -14,6 +14,7 @@ use crate::conversation::run::Run;
 use crate::conversation::run_context::{ReceivedMessage, RunContext};
 use crate::conversation::trace::Trace;
 use crate::org_view::AgentView;
+use crate::records::run_step::RunStep;
 use crate::records::session::Session;
 
 /// Stores the contact in the session and returns the documents for the message.
@@ -24,7 +25,7 @@ pub(crate) async fn run(
     contact: Option<ContactId>,
     text: &str,
 ) -> Result<Arc<[LoadedDocument]>, StoreError> {
-    let timer = Trace::start("4", "contact and knowledge");
+    let timer = Trace::start(RunStep::Context);
     run.session.contact = contact;
     share_profile(context, &mut run.session).await?;
     let (documents, note) = find_documents(context, agent, text).await;

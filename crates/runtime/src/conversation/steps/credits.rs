@@ -7,6 +7,7 @@ use crate::assembly::credits::{FundsShortage, TurnFunds};
 use crate::assembly::{AgentHarness, SessionFacts};
 use crate::conversation::run::Run;
 use crate::conversation::trace::Trace;
+use crate::records::run_step::RunStep;
 
 /// Whether a turn can be paid for.
 pub(crate) enum CreditsOutcome {
@@ -23,7 +24,7 @@ pub(crate) async fn run(
     system: &str,
     history: &[Item],
 ) -> Result<CreditsOutcome, StoreError> {
-    let timer = Trace::start("7.5", "credits");
+    let timer = Trace::start(RunStep::Credits);
     let outcome = match harness.model_price() {
         Some(price) => {
             let session = SessionFacts::from(&*run.session);

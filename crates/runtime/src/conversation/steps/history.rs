@@ -7,11 +7,12 @@ use crate::conversation::input::Input;
 use crate::conversation::run::Run;
 use crate::conversation::steps::turn::FinishedTurn;
 use crate::conversation::trace::Trace;
+use crate::records::run_step::RunStep;
 
 /// Returns the history with the input at its end, and how many items are from before the
 /// input.
 pub(crate) fn run(run: &mut Run, input: &Input<'_>) -> (Vec<Item>, usize) {
-    let timer = Trace::start("6", "history");
+    let timer = Trace::start(RunStep::History);
     let mut history = history_items(&run.earlier);
     let earlier_items = history.len();
     history.extend(input_item(input, &run.finished_turns));

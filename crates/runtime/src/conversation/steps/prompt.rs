@@ -6,6 +6,7 @@ use crate::assembly::documents::LoadedDocument;
 use crate::assembly::{AgentBriefing, AgentHarness, SessionFacts};
 use crate::conversation::run::Run;
 use crate::conversation::trace::Trace;
+use crate::records::run_step::RunStep;
 
 /// Builds the system prompt with the documents and what else the agent is told.
 pub(crate) fn run(
@@ -14,7 +15,7 @@ pub(crate) fn run(
     documents: &[LoadedDocument],
     briefing: &AgentBriefing,
 ) -> Arc<str> {
-    let timer = Trace::start("5", "prompt");
+    let timer = Trace::start(RunStep::Prompt);
     let session = SessionFacts::from(&*run.session);
     let system = harness.system_prompt(&session, documents, briefing).into();
     run.trace.finish(timer);

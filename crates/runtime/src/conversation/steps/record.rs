@@ -12,8 +12,7 @@ use ostler_domain::session::status::SessionStatus;
 use ostler_domain::time::Timestamp;
 use ostler_engine::outcome::ToolEffect;
 use ostler_store::{
-    CommitOutcome, LeaseAction, NewAuditEntry, NewRun, RecordChange, SessionDue, StoreError,
-    TurnCommit,
+    CommitOutcome, LeaseAction, NewAuditEntry, RecordChange, SessionDue, StoreError, TurnCommit,
 };
 use tracing::{Instrument as _, Span, field};
 
@@ -30,10 +29,11 @@ use crate::hierarchy::plan::ExchangeError;
 use crate::hierarchy::{ExchangeEffect, ExchangePlan, Planner};
 use crate::inbox::wake_informed;
 use crate::org_view::OrgView;
+use crate::records::decode;
 use crate::records::message::{MessageAuthor, ThreadMessage};
 use crate::records::run::{RunOutcome, RunRecord};
+use crate::records::run_step::RunStep;
 use crate::records::session::Session;
-use crate::records::{decode, encode};
 use crate::run_error::RunError;
 
 /// The version of the run records that this program writes.
@@ -104,7 +104,7 @@ pub(crate) async fn run(
         start_epoch: epoch,
         read_epoch: epoch,
         session,
-        run: NewRun { id: context.run_id, data: encode(&record) },
+        run: record.to_stored(),
         messages: pending.messages,
         charges: pending.charges,
         outbox: pending.outbox,
@@ -134,7 +134,7 @@ pub(crate) async fn run(
             let refunds = refund_notices(&commit.changes);
             commit.side_effects.notices = [notices.clone(), exchange.notices, refunds].concat();
         }
-        let timer = Trace::start("12", "record");
+        let timer = Trace::start(RunStep::Record);
         let committed = store.commit_turn(&commit).instrument(timer.span()).await;
         drop(timer);
         match committed {

@@ -16,6 +16,7 @@ use crate::conversation::trace::Trace;
 use crate::conversation::{summary, thread};
 use crate::ids::fresh;
 use crate::records::message::ThreadMessage;
+use crate::records::run_step::RunStep;
 use crate::records::session::{Interview, NewSession, PreviousSession, Session};
 use crate::records::{UnreadableRecord, api_request, bus_request, decode};
 use crate::run_error::RunError;
@@ -47,7 +48,7 @@ pub(crate) async fn run(
     recovered: Option<&RecoveredRun>,
     trace: &mut Trace,
 ) -> Result<CurrentSession, RunError> {
-    let timer = Trace::start("3", "session");
+    let timer = Trace::start(RunStep::Session);
     let stored = stored_session(context)?;
     let messages = thread::load(context).await?;
     let (mut session, mut earlier, previous) = match stored {

@@ -5,6 +5,7 @@ use crate::conversation::run::Run;
 use crate::conversation::run_context::RunContext;
 use crate::conversation::trace::Trace;
 use crate::org_view::AgentView;
+use crate::records::run_step::RunStep;
 use crate::records::session::Session;
 
 /// Assembles the agent for the next turn of the run.
@@ -13,7 +14,7 @@ pub(crate) fn run<'c>(
     run: &mut Run,
     agent: &'c AgentView,
 ) -> AgentHarness<'c> {
-    let timer = Trace::start("7", "tools");
+    let timer = Trace::start(RunStep::Tools);
     let harness = assemble(context, &run.session, agent);
     run.trace.finish(timer);
     harness

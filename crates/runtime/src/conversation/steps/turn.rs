@@ -34,6 +34,7 @@ use crate::conversation::steps::rate_limit::{RateCheck, counted_as};
 use crate::conversation::trace::Trace;
 use crate::org_view::AgentView;
 use crate::records::run::TurnRecord;
+use crate::records::run_step::RunStep;
 use crate::records::session::Session;
 use crate::records::snapshot::{EscalationView, RateLimits, SessionContext, SessionMode, Snapshot};
 use crate::running_turns::RunningTurn;
@@ -136,7 +137,7 @@ pub(crate) async fn run(
     turn: Turn,
     known: &KnownOutcomes,
 ) -> Result<FinishedTurn, StoreError> {
-    let timer = Trace::start("8", "model and tools");
+    let timer = Trace::start(RunStep::Turn);
     let setup = TurnSetup {
         harness,
         session: &run.session,

@@ -75,7 +75,7 @@ async fn experience(
     }
     let mut what = Vec::new();
     for stored in store.runs(session.id, None, PAGE).await? {
-        let Ok(run) = decode::<RunRecord>("run", &stored.data) else { continue };
+        let Ok(run) = RunRecord::from_stored(&stored) else { continue };
         for id in run.turns.iter().filter(|one| one.agent == agent).flat_map(|one| &one.approvals) {
             what.extend(correction(store, *id).await?);
         }

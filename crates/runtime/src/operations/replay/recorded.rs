@@ -33,7 +33,7 @@ impl RecordedRun {
     /// Loads a run. Fails for one that answered no message, and for one whose messages are
     /// too old to be found.
     pub(super) async fn load(store: OrgStore<'_>, id: RunId) -> Result<Self> {
-        let run: RunRecord = decode("run", &store.run(id).await?.data)?;
+        let run = RunRecord::from_stored(&store.run(id).await?)?;
         let session: Session = decode("session", &store.session(run.session).await?.data)?;
         let stored = store.last_messages(session.thread, MAX_MESSAGES).await?;
         let all = stored.iter().map(|one| decode("message", &one.data));

@@ -163,7 +163,7 @@ struct OrgReplay<'a> {
 impl OrgReplay<'_> {
     /// Replays at most `limit` calls of a run. Returns how many, and whether these were all.
     fn run(&mut self, recent: &RecentRun, limit: usize) -> Result<(usize, bool)> {
-        let record: RunRecord = decode("run", &recent.run.data)?;
+        let record = RunRecord::from_stored(&recent.run)?;
         let session: Session = decode("session", &recent.session_data)?;
         let turns = record.turns.iter();
         let calls = turns.flat_map(|turn| turn.decisions.iter().map(|call| (turn.agent, call)));
