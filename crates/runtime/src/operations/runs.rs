@@ -32,7 +32,7 @@ impl OrgOperations<'_> {
     /// is an empty soul.
     pub async fn run_with_souls(&self, id: RunId) -> Result<(RunRecord, Vec<Soul>)> {
         let store = self.authorize(OrgPermission::View).await?;
-        let run: RunRecord = decode("run", &store.run(id).await?.data)?;
+        let run = RunRecord::from_stored(&store.run(id).await?)?;
         let mut souls = Vec::with_capacity(run.turns.len());
         for turn in &run.turns {
             let used = turn.harness.soul;
