@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ostler_api::org::OrgSummary;
 use ostler_api::page::{MAX_LIMIT, Page};
-use ostler_api::problem::{Problem, ProblemCode};
+use ostler_api::problem::Problem;
 use ostler_server::local::{LocalApi, LocalRequest, LocalResponse};
 use reqwest::Url;
 use serde::Serialize;
@@ -356,19 +356,6 @@ pub(crate) fn orgs_name(orgs: &[OrgApi]) -> &str {
 /// Returns the error for something that is not in an org.
 pub(crate) fn not_here(why: String) -> anyhow::Error {
     NotHere(why).into()
-}
-
-/// Returns what was asked for; none if it is not there.
-pub(crate) fn unless_missing<T>(result: anyhow::Result<T>) -> anyhow::Result<Option<T>> {
-    let is_missing = |error: &anyhow::Error| {
-        let problem = error.downcast_ref::<Problem>();
-        problem.is_some_and(|problem| problem.code == ProblemCode::NotFound)
-    };
-    match result {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if is_missing(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// Returns the path and query of a request.

@@ -26,7 +26,7 @@ pub(crate) struct AgentSendArgs {
     /// Agent that has to approve this first; see `ostler plan`
     #[arg(long, value_name = "AGENT")]
     approver: Option<AgentName>,
-    /// Time to wait for the reply
+    /// Time to wait for the reply, at most five minutes
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     timeout: Duration,
     #[command(flatten)]

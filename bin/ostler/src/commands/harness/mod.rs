@@ -2,15 +2,15 @@
 
 mod replay;
 
-use anyhow::bail;
 use clap::{Args, Subcommand};
+use ostler_api::page::Page;
 use ostler_api::run::StoredRun;
 use ostler_domain::id::RunId;
 use ostler_runtime::records::run::RunRecord;
 use serde_json::Value;
 
-use super::args::{InstallationArgs, OutputArgs};
-use crate::api_client::{ApiClient, OrgApi, not_here, unless_missing};
+use super::args::{InstallationArgs, OutputArgs, match_id};
+use crate::api_client::{ApiClient, OrgApi, not_here};
 use crate::commands::json::format_day;
 use crate::screen::{Cell, DIM, HEADER, print_fields, print_paragraph};
 
@@ -109,29 +109,20 @@ const GROUPS: [&str; 9] = [
 /// Finds a run by its id, or by the end of its id among the recent ones of all orgs.
 async fn find_run(args: &RunArgs) -> anyhow::Result<(OrgApi, StoredRun)> {
     let api = ApiClient::open(&args.installation).await?;
-    let is_whole = args.run.parse::<RunId>().is_ok();
-    let mut found = Vec::new();
+    let mut found: Vec<(OrgApi, RunId)> = Vec::new();
     for org in api.orgs().await? {
         let org = api.org(org);
-        let run: Option<StoredRun> = unless_missing(org.get(&["runs", &args.run, "record"]).await)?;
-        found.extend(run.map(|run| (org, run)));
-        if is_whole && !found.is_empty() {
-            break;
-        }
+        let runs: Page<RunId> = org.query(&["runs"], &[("id", &args.run)]).await?;
+        found.extend(runs.items.into_iter().map(|run| (org.clone(), run)));
     }
-    match (found.pop(), found.pop()) {
-        (Some(only), None) => Ok(only),
-        (Some((one, _)), Some((other, _))) => bail!(
-            "runs of {} and of {} end in `{}`; write more of the one you mean",
-            other.org.slug,
-            one.org.slug,
-            args.run
-        ),
-        (None, _) => Err(not_here(format!(
-            "no run {}; `ostler session show` lists the runs of a session",
-            args.run
-        ))),
-    }
+    let ids: Vec<RunId> = found.iter().map(|(_, run)| *run).collect();
+    let id = match_id(&args.run, &ids)?;
+    let Some((org, id)) = found.into_iter().find(|(_, run)| Some(*run) == id) else {
+        let why = format!("no run {}; `ostler session show` lists the runs of a session", args.run);
+        return Err(not_here(why));
+    };
+    let run = org.get(&["runs", &id.to_string(), "record"]).await?;
+    Ok((org, run))
 }
 
 /// Flattens the fields of a group into names and values.

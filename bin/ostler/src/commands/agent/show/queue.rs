@@ -1,9 +1,9 @@
 //! Agents on queues: capabilities, teams, work and queue.
 
-use ostler_api::queue_agent::QueueAgentDetail;
+use ostler_api::queue_agent::{QueueAgent, QueueAgentDetail};
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
 
-use crate::api_client::{OrgApi, unless_missing};
+use crate::api_client::OrgApi;
 use crate::commands::agent::ls::{availability, capabilities, queue};
 use crate::commands::args::BusArgs;
 use crate::commands::delegation::ls::print_delegations;
@@ -17,10 +17,13 @@ pub(super) async fn load(
     org: &OrgApi,
     name: &AgentName,
 ) -> anyhow::Result<Option<QueueAgentDetail>> {
+    let known: Vec<QueueAgent> = org.list(&["queue-agents"], &[], usize::MAX).await?;
+    if !known.iter().any(|one| one.name == *name) {
+        return Ok(None);
+    }
     let path = ["queue-agents", name.as_str()];
-    let found: Option<QueueAgentDetail> = unless_missing(org.get(&path).await)?;
-    if found.is_none() || !org.api.is_local() {
-        return Ok(found);
+    if !org.api.is_local() {
+        return org.get(&path).await.map(Some);
     }
     // How many messages wait is known on the bus only.
     let queues = QueueApi::open_for(args, &org.org).await?;
