@@ -21,7 +21,8 @@ const MIN_NUMBER: usize = 6;
 
 /// The workflows of an org with a text in them.
 const FIND: Sql = Sql {
-    sqlite: "SELECT w.id, w.name, w.input, w.status, w.spent FROM workflows w WHERE w.org = ?1 AND (
+    sqlite:
+        "SELECT w.id, w.name, w.input, w.status, w.spent FROM workflows w WHERE w.org = ?1 AND (
          instr(w.input, ?2) > 0 OR instr(w.state, ?2) > 0
          OR EXISTS (SELECT 1 FROM workflow_tasks t WHERE t.org = w.org AND t.workflow = w.id
            AND (instr(t.result, ?2) > 0 OR instr(t.checkpoint, ?2) > 0 OR instr(t.record, ?2) > 0))
@@ -30,7 +31,8 @@ const FIND: Sql = Sql {
          OR EXISTS (SELECT 1 FROM workflow_events e WHERE e.org = w.org AND e.workflow = w.id
            AND instr(e.payload, ?2) > 0))
        ORDER BY w.id",
-    postgres: "SELECT w.id, w.name, w.input, w.status, w.spent FROM workflows w WHERE w.org = $1 AND (
+    postgres:
+        "SELECT w.id, w.name, w.input, w.status, w.spent FROM workflows w WHERE w.org = $1 AND (
          strpos(w.input, $2) > 0 OR strpos(w.state, $2) > 0
          OR EXISTS (SELECT 1 FROM workflow_tasks t WHERE t.org = w.org AND t.workflow = w.id
            AND (strpos(t.result, $2) > 0 OR strpos(t.checkpoint, $2) > 0
