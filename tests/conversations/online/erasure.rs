@@ -24,7 +24,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::stream::Stream;
-use super::{KEY, Online, SMS, WHSEC, key};
+use super::{Online, SMS, WHSEC, key};
 use crate::support::{ModelCalls, ORG, OWNER, RecordingModel, Scenario, item_text};
 
 const ADMIN: &str = "osk_an-admin-of-bella-pizza-who-erases";
@@ -228,7 +228,7 @@ async fn leave_traces(online: &Online) -> String {
     let token = online.visitor().await;
     let mut page = online.listen(&token, None).await;
     let file = json!({"name": "zq-file-name.txt", "media_type": "text/plain",
-        "data": "enEtYnl0ZXMtb2YtdGhlLWZpbGU="});
+        "content": "enEtYnl0ZXMtb2YtdGhlLWZpbGU="});
     let body = json!({"id": "1", "text": "zq-web-chat", "files": [file]});
     let post = online.http.post(online.url(&format!("/chat/{}/messages", crate::support::WEBCHAT)));
     assert!(post.bearer_auth(&token).json(&body).send().await.unwrap().status().is_success());

@@ -1,6 +1,6 @@
 //! Configuration, people, contacts, runs and the audit log over HTTP.
 
-use ostler_domain::id::OrgId;
+use ostler_domain::id::{ContactId, OrgId, RecordId};
 use ostler_domain::org::OrgPlace;
 use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
@@ -157,6 +157,7 @@ async fn k09_every_editable_route_refuses_a_lost_update() {
         for method in ["patch", "put"]
             .into_iter()
             .filter(|name| methods[*name]["responses"]["412"].is_object())
+            .filter(|_| methods["get"].is_object())
         {
             let named = made
                 .iter()
@@ -223,18 +224,14 @@ async fn k09_changes_at_other_paths_refuse_a_lost_update() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     };
-    let contact = |name: &str, mail: &str| {
-        json!({"rows": [{"row": 1, "key": mail, "fields": {"name": name, "email": mail}}]})
-    };
-    for (name, mail) in [("Ada", "ada@example.com"), ("Ada L", "ada@example.org")] {
-        let path = "/data/contacts/import";
-        let imported = send(&online, ("POST", path), contact(name, mail), None).await;
-        assert_eq!(imported.status, 200, "{}", imported.body);
+    let store = online.scenario.org();
+    for (number, mail) in [(0xada, "ada@example.com"), (0xadb, "ada@example.org")] {
+        let contact = json!({"id": ContactId::from_u128(number), "name": mail, "tags": [],
+            "notes": [], "details": {"email": mail}});
+        store.create_contact(serde_json::from_value(contact).unwrap()).await.unwrap();
     }
-    let product = json!({"rows": [{"row": 1, "key": "B-1", "fields": {"sku": "B-1",
-        "name": "Bell", "price": {"amount": "12.00", "currency": "EUR"}}}]});
-    let imported = send(&online, ("POST", "/data/products/import"), product, None).await;
-    assert_eq!(imported.status, 200, "{}", imported.body);
+    let product = json!({"name": "Bell", "sku": "B-1"}).to_string();
+    store.create_record("product", RecordId::from_u128(0xbe11), product).await.unwrap();
 
     let (work, assignee) =
         (format!("/sessions/{session}/work"), format!("/sessions/{session}/assignee"));

@@ -202,9 +202,8 @@ async fn steps_are_charged_and_capped_like_a_session() {
 #[tokio::test(flavor = "multi_thread")]
 async fn o30_a_result_that_is_too_long_fails_its_step() {
     let workflows = WorkflowScenario::new(ECHO).await;
-    let failed = workflows
-        .run(json!([{"id": "big", "value": "{{ 'x' * 5000000 }}"}]), json!({}))
-        .await;
+    let failed =
+        workflows.run(json!([{"id": "big", "value": "{{ 'x' * 5000000 }}"}]), json!({})).await;
     let why = failed.summary.why.unwrap();
     assert!(why.contains("`big` failed: its result is longer than"), "{why}");
 

@@ -126,3 +126,35 @@ fn o09_an_editor_that_changes_nothing_changes_nothing() {
     let left = std::fs::read_dir(folder.path()).expect("a folder").count();
     assert_eq!(left, 1, "only the soul that was imported");
 }
+
+/// K09: what somebody else has changed while a resource was in the editor is not overwritten, and
+/// the edited text is kept.
+#[test]
+fn k09_an_edit_does_not_overwrite_a_change_of_somebody_else() {
+    let demo = DemoInstallation::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let editor = folder.path().join("editor.sh");
+    let ostler = env!("CARGO_BIN_EXE_ostler");
+    let set = format!("agent set gia --org bella name=Giada --home {}", demo.home());
+    let script = format!("sed -i 's/quick/calm/' \"$1\"\n{ostler} {set} >/dev/null\n");
+    std::fs::write(&editor, script).expect("a script");
+    for args in [&["agent", "edit", "gia"][..], &["soul", "edit", "gia"]] {
+        demo.run(&["agent", "set", "gia", "--org", "bella", "name=Gia"]);
+        let output = std::process::Command::new(ostler)
+            .args(args)
+            .args(["--org", "bella", "--yes", "--home", &demo.home()])
+            .env("EDITOR", format!("sh {}", editor.display()))
+            .env("TMPDIR", folder.path())
+            .output()
+            .expect("ostler runs");
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
+        assert!(!output.status.success(), "{args:?}: {said}");
+        assert!(said.contains("somebody else changed the configuration"), "{said}");
+        assert!(said.contains("your text is kept in "), "{said}");
+        let gia = demo.json(&["agent", "show", "gia"]);
+        assert_eq!(gia["name"], "Giada", "{gia}");
+        assert!(!gia.to_string().contains("calm"), "{gia}");
+    }
+    let kept = std::fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(kept, 3, "the script and both texts");
+}

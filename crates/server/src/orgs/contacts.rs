@@ -68,10 +68,7 @@ async fn list(
     Ok(Json(Page { items: found.into_iter().map(entry).collect(), next }))
 }
 
-async fn show(
-    request: OrgRequest,
-    PathId(name): PathId,
-) -> Result<Numbered<ContactDetail>> {
+async fn show(request: OrgRequest, PathId(name): PathId) -> Result<Numbered<ContactDetail>> {
     let stored = request.find_contact(&name).await?;
     let operations = request.operations();
     let summary = request.hide_foreign_org(operations.contact_summary(stored).await)?;
@@ -106,11 +103,7 @@ async fn merge(
     Ok(Json(MergedContact { contact, identifiers, conversations, records }))
 }
 
-async fn erase(
-    request: OrgRequest,
-    PathId(name): PathId,
-    based_on: IfMatch,
-) -> Result<StatusCode> {
+async fn erase(request: OrgRequest, PathId(name): PathId, based_on: IfMatch) -> Result<StatusCode> {
     let stored = request.find_contact(&name).await?;
     check(&based_on, &stored)?;
     request.hide_foreign_org(request.operations().delete_contact(stored.contact.id).await)?;

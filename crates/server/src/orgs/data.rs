@@ -76,10 +76,7 @@ async fn list(
     Ok(Json(Page { items: page.items.iter().map(item).collect(), next: page.next }))
 }
 
-async fn show(
-    request: OrgRequest,
-    PathIds(kind, key): PathIds,
-) -> Result<Versioned<DataItem>> {
+async fn show(request: OrgRequest, PathIds(kind, key): PathIds) -> Result<Versioned<DataItem>> {
     let value = current(&request, &kind, &key).await?;
     Ok(Versioned { basis: json!(value), value })
 }

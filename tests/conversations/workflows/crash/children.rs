@@ -93,11 +93,11 @@ async fn o30_every_item_of_a_list_starts_one_child_whoever_dies() {
             note("first", &[], "first"),
             {"id": "each", "after": ["first"], "for_each": r#"["a", "b", "c"]"#,
              "concurrency": 2, "workflow": "child", "with": {"word": "{{ item }}"}},
-            note("last", &["each"], "{{ steps.each.result }}"),
+            note("last", &["each"], "all {{ steps.each.result }}"),
         ]);
         let id = processes.workflows.start(steps, json!({})).await;
         let done = workers.run_until(id, "done").await;
-        let results = r#"["a is done","b is done","c is done"]"#;
+        let results = r#"all ["a is done","b is done","c is done"]"#;
         assert_eq!(result(&done, "last"), results);
         check_notes(processes, workers.deaths, &["first", results]);
         let mut spent = 0;

@@ -186,7 +186,6 @@ impl KilledProcesses {
     }
 }
 
-
 /// Two processes that work at the same time. Those that have died are replaced by others, which
 /// have no fault.
 struct Workers<'p> {

@@ -67,7 +67,8 @@ impl Minutes {
         assert_eq!(starts.len() + missed as usize, due_times, "{starts:?}");
         assert!(starts.iter().all(|start| start.outcome == StartOutcome::Started), "{starts:?}");
         let started: BTreeSet<_> = starts.iter().filter_map(|start| start.workflow).collect();
-        let workflows = self.processes.workflows.scenario.org().workflows(None, 1000).await.unwrap();
+        let workflows =
+            self.processes.workflows.scenario.org().workflows(None, 1000).await.unwrap();
         assert_eq!(started.len(), starts.len(), "{starts:?}");
         assert_eq!(workflows.iter().map(|one| one.id).collect::<BTreeSet<_>>(), started);
     }
@@ -104,10 +105,10 @@ async fn o30_a_due_time_is_started_once_if_its_scheduler_dies_before_or_after() 
         assert!(workers.deaths >= 1);
         minutes.check(2).await;
         let starts = minutes.starts().await;
-        assert_eq!(starts.iter().map(|one| one.due_at).collect::<Vec<_>>(), [
-            minutes.due(1),
-            minutes.due(2)
-        ]);
+        assert_eq!(
+            starts.iter().map(|one| one.due_at).collect::<Vec<_>>(),
+            [minutes.due(1), minutes.due(2)]
+        );
     }
 }
 

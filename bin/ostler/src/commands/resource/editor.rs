@@ -14,18 +14,19 @@ use serde_json::Value;
 
 use crate::random;
 
-/// Opens a resource as TOML in the editor and returns the fields that it has then.
-pub(super) fn edit(address: &Address, text: &str) -> anyhow::Result<Value> {
+/// Opens a resource as TOML in the editor and returns the fields that it has then, with the
+/// file.
+pub(super) fn edit(address: &Address, text: &str) -> anyhow::Result<(Value, EditedFile)> {
     edit_text(text, "toml", |name, edited| fields(address, name, edited))
 }
 
-/// Opens a text in `$VISUAL` or `$EDITOR` and parses what it is then. A mistake is shown
-/// with its place, and the text is kept in its file.
+/// Opens a text in `$VISUAL` or `$EDITOR`, parses what it is then and returns it with its file.
+/// A mistake is shown with its place, and the text is kept in its file.
 pub(crate) fn edit_text<T>(
     text: &str,
     ending: &str,
     parse: impl Fn(&str, &str) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
+) -> anyhow::Result<(T, EditedFile)> {
     let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok());
     let editor = editor.unwrap_or_else(|| "vi".to_owned());
     let file = EditedFile::create(text, ending)?;
@@ -39,14 +40,12 @@ pub(crate) fn edit_text<T>(
     let name = file.name();
     let edited =
         std::fs::read_to_string(&file.path).with_context(|| format!("cannot read {name}"))?;
-    parse(&name, &edited).map_err(|error| {
-        file.keep();
-        anyhow::anyhow!("{error:#}\n\nyour text is kept in {name}; nothing was changed")
-    })
+    let parsed = file.keep_if_failed(parse(&name, &edited))?;
+    Ok((parsed, file))
 }
 
 /// A file that only its owner can read, which is removed with this unless it is kept.
-struct EditedFile {
+pub(crate) struct EditedFile {
     path: PathBuf,
     kept: Cell<bool>,
 }
@@ -68,8 +67,13 @@ impl EditedFile {
         self.path.display().to_string()
     }
 
-    fn keep(&self) {
-        self.kept.set(true);
+    /// Keeps the file if the change that it is about was not made, and says where it is.
+    pub(crate) fn keep_if_failed<T>(&self, result: anyhow::Result<T>) -> anyhow::Result<T> {
+        result.map_err(|error| {
+            self.kept.set(true);
+            let name = self.name();
+            anyhow::anyhow!("{error:#}\n\nyour text is kept in {name}; nothing was changed")
+        })
     }
 }
 

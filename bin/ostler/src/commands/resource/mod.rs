@@ -24,7 +24,7 @@ use super::args::OutputArgs;
 use crate::api_client::{ApiClient, OrgApi, not_here};
 
 pub(crate) use assign::Assignment;
-pub(crate) use editor::edit_text;
+pub(crate) use editor::{EditedFile, edit_text};
 
 /// How a change is made.
 #[derive(Debug, Args)]
@@ -141,8 +141,8 @@ impl ResourceEditor {
     /// Opens a resource in an editor and makes the change after a look at the plan.
     pub(crate) async fn edit(self, address: &Address, how: &Change<'_>) -> anyhow::Result<()> {
         let text = fields(address, self.get(address)?);
-        let edited = editor::edit(address, &text)?;
-        self.replace(address, &edited, how).await
+        let (edited, file) = editor::edit(address, &text)?;
+        file.keep_if_failed(self.replace(address, &edited, how).await)
     }
 
     /// Creates a resource or replaces it as a whole.

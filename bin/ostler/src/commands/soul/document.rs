@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use ostler_domain::soul::Soul;
 
-use crate::commands::resource::edit_text;
+use crate::commands::resource::{EditedFile, edit_text};
 
 /// Separates the front matter.
 const FENCE: &str = "+++";
@@ -31,8 +31,8 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Soul> {
     parse(&name, &text)
 }
 
-/// Opens a soul in the editor and returns what it is then.
-pub(super) fn edit(soul: &Soul) -> anyhow::Result<Soul> {
+/// Opens a soul in the editor and returns what it is then, with the file.
+pub(super) fn edit(soul: &Soul) -> anyhow::Result<(Soul, EditedFile)> {
     edit_text(&write(soul)?, "SOUL.md", parse)
 }
 

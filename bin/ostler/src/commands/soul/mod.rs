@@ -307,12 +307,11 @@ async fn edit(args: &SoulEditArgs) -> anyhow::Result<()> {
     let org = open_org(target).await?;
     let editor = ResourceEditor::open(&org.api).await?;
     let address = editor.find(&org.org.slug, Kind::Agent, &args.soul.agent)?;
-    let soul: Option<Soul> =
-        serde_json::from_value(editor.get(&address)?.value()["soul"].clone())?;
-    let soul = document::edit(&soul.unwrap_or_default())?;
+    let soul: Option<Soul> = serde_json::from_value(editor.get(&address)?.value()["soul"].clone())?;
+    let (soul, file) = document::edit(&soul.unwrap_or_default())?;
     let how = Change { args: &args.change, output: &target.output, ask: Ask::First };
     let soul = Assignment::new("soul", serde_json::to_value(soul)?);
-    editor.set(&address, &[soul], &how).await
+    file.keep_if_failed(editor.set(&address, &[soul], &how).await)
 }
 
 async fn preview(args: &SoulPreviewArgs) -> anyhow::Result<()> {

@@ -92,8 +92,7 @@ mod tests {
     fn check(contact: &Contact, identifiers: &[(Channel, String)], expected: &[&str]) {
         let id = contact.id.to_string();
         let found = markers(contact, identifiers);
-        let others: Vec<&str> =
-            found.iter().map(Marker::text).filter(|text| *text != id).collect();
+        let others: Vec<&str> = found.iter().map(Marker::text).filter(|text| *text != id).collect();
         assert_eq!(others, expected);
     }
 

@@ -36,8 +36,7 @@ const REPLACE: Sql = sql!(
     "UPDATE records SET data = ?4, version = version + 1, updated_at = now_ms()
      WHERE org = ?1 AND kind = ?2 AND id = ?3"
 );
-const REFUNDS_OF: Sql =
-    sql!("SELECT data FROM records WHERE org = ?1 AND kind = ?2 AND id = ?3");
+const REFUNDS_OF: Sql = sql!("SELECT data FROM records WHERE org = ?1 AND kind = ?2 AND id = ?3");
 const DELETE: Sql = sql!("DELETE FROM records WHERE org = ?1 AND kind = ?2 AND id = ?3");
 
 /// Returns the records of a contact.
