@@ -15,6 +15,6 @@ export default defineConfig({
     reportCompressedSize: true,
   },
   server: {
-    proxy: Object.fromEntries(['/v1', '/openapi.json', '/widget.js', '/chat'].map((path) => [path, server])),
+    proxy: Object.fromEntries(['/v1', '/openapi.json', '/readyz', '/widget.js', '/chat'].map((path) => [path, server])),
   },
 })

@@ -21,6 +21,14 @@ pub struct Document {
     pub updated_at: Timestamp,
 }
 
+/// A document with its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentText {
+    #[serde(flatten)]
+    pub document: Document,
+    pub body: String,
+}
+
 /// Body of `POST knowledge`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -7,7 +7,7 @@ use ostler_api::credit::{
 };
 use ostler_api::dead_letter::{DeadLetter, DeadLetterFault};
 use ostler_api::escalation::{Escalation, QueuedEscalation};
-use ostler_api::knowledge::Document;
+use ostler_api::knowledge::{Document, DocumentText};
 use ostler_api::run::{PlannedTurn, ReplayPlan, RunReplay, TurnReplay};
 use ostler_api::session::{
     Author, CallOutcome, Message, Run, RunTurn, Session, SessionDetail, SessionState, ToolDecision,
@@ -25,7 +25,7 @@ use ostler_runtime::records::call::{CallRecord, GateRecord};
 use ostler_runtime::records::message::{MessageAuthor, Purpose, ThreadMessage};
 use ostler_runtime::records::run::RunRecord;
 use ostler_runtime::records::session::{self as records, OpenEscalation};
-use ostler_store::{DeadLetterId, DocumentSummary, StoredApproval};
+use ostler_store::{DeadLetterId, DocumentSummary, StoredApproval, StoredDocument};
 use serde_json::Value;
 
 /// Returns a session.
@@ -354,6 +354,16 @@ fn ledger_expense(entry: &LedgerEntry) -> LedgerExpense {
         },
         is_test,
     }
+}
+
+/// Returns a document with its text.
+pub fn document_text(stored: StoredDocument) -> DocumentText {
+    let StoredDocument { id, version, document, created_at, updated_at } = stored;
+    let body = document.body().to_owned();
+    let (title, tags) = (document.title().to_owned(), document.tags().clone());
+    let size = body.len() as u64;
+    let document = Document { id, version, title, tags, size, created_at, updated_at };
+    DocumentText { document, body }
 }
 
 /// Returns a document without its text.

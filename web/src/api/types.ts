@@ -159,6 +159,8 @@ export interface Notice {
   kind: string
   subject: string
   data: Record<string, unknown>
+  /** What happened, in a sentence. */
+  message: string
   created_at: number
   read_at: number | null
 }

@@ -44,3 +44,17 @@ export function verdictText(verdict: unknown): string {
   if (decision === 'ask') return 'asks a person first'
   return decision === 'deny' ? 'is refused' : 'is decided otherwise'
 }
+
+/**
+ * The reason of a decision in words: the server's `destructive, semi_autonomous` is for people who
+ * know the levels. Where the risk is shown beside it, it is left out.
+ */
+export function reasonText(decision: string, verdict: string, withRisk = true): string {
+  const found = /^(read|write|destructive), (\w+)$/.exec(verdict)
+  if (found) {
+    const [, risk = '', level = ''] = found
+    const may = decision === 'allow' ? 'may do that alone' : decision === 'ask' ? 'asks a person first' : 'may not do that'
+    return `${withRisk ? `${riskText(risk)}; ` : ''}a ${plain(level)} agent ${may}`
+  }
+  return verdict === 'control tool' ? 'steers the conversation only, which every agent may' : verdict
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ResourcePlan } from '../api/schema.ts'
-import { addressOf, consequencesOf, wanted } from './plan.ts'
+import { addressOf, consequencesOf, existsAlready, wanted } from './plan.ts'
 
 const run = { session: 'ses_1', run: 'run_1', at: 0 }
 
@@ -40,4 +40,6 @@ test('u07 a plan says what else changes, which rules are broken, and what it wou
   const none = { ...plan, changes: [], notes: [], violations: [], what_if: { days: 7, calls: 1, truncated: false, changes: [] } }
   assert.equal(consequencesOf(none, 'x').looked, 'None of the 1 tool call of the last 7 days would have been decided differently.')
   assert.equal(consequencesOf({ ...none, what_if: null }, 'x').looked, '')
+  assert.ok(existsAlready({ ...plan, violations: [] }, 'agent bella/gia'))
+  assert.ok(!existsAlready({ ...none, changes: [{ resource: 'agent bella/new', action: 'create', fields: [] }] }, 'agent bella/new'))
 })

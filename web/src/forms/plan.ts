@@ -61,8 +61,13 @@ function lookedText(days: number, calls: number, none: boolean): string {
   return none ? `None of the ${looked} would have been decided differently.` : `Of the ${looked}, these would have been decided differently:`
 }
 
-/** Asks for the plan. */
-export async function readPlan(client: Client, address: string, value: Resource): Promise<Consequences> {
+/** Asks for the plan of a change, or of something new. */
+export async function readPlan(client: Client, address: string, value: Resource, isNew = false): Promise<Consequences> {
   const plan = await client.post<ResourcePlan>('resources/plan', { source: 'change', resources: { [address]: value } })
-  return consequencesOf(plan, address)
+  const found = consequencesOf(plan, address)
+  return isNew && existsAlready(plan, address) ? { ...found, broken: [`There is already ${address}; choose another name.`] } : found
 }
+
+/** Whether a plan for something new would change what is there. */
+export const existsAlready = ({ changes, violations = [] }: ResourcePlan, address: string) =>
+  violations.length === 0 && !changes.some((one) => one.resource === address && one.action === 'create')

@@ -144,6 +144,9 @@ export const useDelegations = () => orgQuery<Page<OrgDelegation>>('layers', () =
 export const useInsights = () => orgQuery<Page<Insight>>('layers', () => 'insights')
 export const useSoulProposals = () => orgQuery<Page<SoulProposal>>('layers', () => 'soul-proposals')
 
+/** Levels of autonomy that wait for a decision. */
+export const useLevelProposals = () => orgQuery<Page<Api.LevelProposal>>('layers', () => 'promotions')
+
 export const useSoulProposal = (id: () => string | null) =>
   orgQuery<SoulProposal>('layers', () => (id() ? `soul-proposals/${id()}` : null))
 
@@ -182,6 +185,9 @@ export const useQueuePlans = () => runtimeQuery<Page<WaitingPlan>>('queue-plans'
 export const useWorkflows = (isShown: () => boolean) =>
   orgQuery<Page<Api.Workflow>>('workflows', () => (isShown() ? 'workflows?limit=100' : null))
 
+/** The workflows that the organization keeps under their names. */
+export const useWorkflowDefinitions = () => orgQuery<Page<Api.WorkflowResource>>('setup', () => 'workflow-definitions')
+
 export const useWorkflow = (id: () => string) => orgQuery<Api.WorkflowDetail>('workflows', () => `workflows/${id()}`)
 
 export const useWorkflowGraph = (id: () => string) => orgQuery<Api.WorkflowGraph>('workflows', () => `workflows/${id()}/graph`)
@@ -218,6 +224,9 @@ export const useVersioned = <T>(path: () => string) =>
     // A form is not changed below the hands of who fills it in.
     refetchInterval: false as const,
   }))
+
+export const useDocument = (id: () => string | null) =>
+  orgQuery<Api.DocumentText>('knowledge', () => (id() ? `knowledge/${id()}` : null))
 
 export const useDocuments = () => orgQuery<Page<Document>>('knowledge', () => 'knowledge')
 

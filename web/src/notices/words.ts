@@ -47,9 +47,12 @@ export function noticeTarget({ kind, data }: Notice): string {
   if (/dead_letter|unknown_outcome|no_binding/.test(kind)) return '#/problems'
   if (/approval/.test(kind)) return '#/approvals'
   if (/credits|cap|unpaid/.test(kind)) return '#/credits'
-  if (/issue|delegation|instruction|soul|level/.test(kind)) return '#/layers'
+  if (/issue|instruction/.test(kind)) return '#/layers/issues'
+  if (/delegation/.test(kind)) return '#/layers/work'
+  if (/soul|level/.test(kind)) return '#/layers/souls'
+  if (/workflow/.test(kind)) return typeof data.workflow === 'string' ? `#/workflows/${data.workflow}` : '#/workflows'
   return '#/notices'
 }
 
-export const noticeReason = ({ data }: Notice) =>
-  [data.reason, data.why, data.error, data.summary].find((one) => typeof one === 'string') ?? ''
+/** What happened, in the words of the server: who, and why. */
+export const noticeText = ({ message }: Notice) => message.charAt(0).toUpperCase() + message.slice(1)

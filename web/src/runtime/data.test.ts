@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentText, breakerText, messageText, namesOf, runningText, serviceText } from './data.ts'
+import { agentText, breakerText, messageText, namesOf, nextSteps, runningText, serviceText } from './data.ts'
 
 test('u09 breakers and queues are said in words', () => {
   assert.deepEqual(breakerText({ state: 'closed', failures: 0 }, 0), { text: 'takes work', tone: 'good' })
@@ -23,5 +23,7 @@ test('u09 an agent on queues is described in words', () => {
   const bus = { condition: 'healthy', coverage: [], agents: [], awake: 0, in_process: false, away: [], queues: [], dead_letters: 0 }
   assert.equal(runningText(bus), 'No agent has work at the moment; each starts when a message comes.')
   assert.equal(runningText({ ...bus, awake: 2, in_process: true }), '2 agents are in memory. There is no broker: messages are kept by this server.')
+  assert.deepEqual(nextSteps('assigned').map((one) => one.status), ['in_progress'])
+  assert.deepEqual(nextSteps('complete'), [])
   assert.deepEqual(namesOf(' review, decide,, '), ['review', 'decide'])
 })

@@ -69,5 +69,14 @@ const STATES: Record<Api.DelegationStatus, { text: string; tone: Tone }> = {
 
 export const delegationText = (status: Api.DelegationStatus) => STATES[status]
 
+/** What a person may say of work next, in the order in which it goes on. */
+export function nextSteps(status: Api.DelegationStatus): { status: Api.DelegationStatus; text: string }[] {
+  if (status === 'assigned') return [{ status: 'in_progress', text: 'It has begun' }]
+  const isDone = { status: 'complete', text: 'It is complete' } as const
+  if (status === 'in_progress') return [isDone, { status: 'awaiting_review', text: 'It waits for review' }]
+  if (status === 'awaiting_review') return [isDone, { status: 'in_progress', text: 'It goes on' }]
+  return status === 'overdue' ? [isDone, { status: 'in_progress', text: 'It goes on' }] : []
+}
+
 /** The names that people type, separated by commas. */
 export const namesOf = (typed: string) => typed.split(',').map((name) => name.trim()).filter((name) => name !== '')

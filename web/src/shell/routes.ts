@@ -13,7 +13,7 @@ export const routes = {
   '/': page(() => import('../home/Home.svelte')),
   '/inbox/:session?': Inbox,
   '/approvals': page(() => import('../approvals/Approvals.svelte')),
-  '/layers': page(() => import('../layers/Layers.svelte')),
+  '/layers/:tab?': page(() => import('../layers/Layers.svelte') as never),
   '/threads/:thread?': page(() => import('../threads/Threads.svelte') as never),
   '/knowledge': page(() => import('../knowledge/Knowledge.svelte')),
   '/agents/:agent?/:tab?': page(() => import('../agents/Agents.svelte') as never),

@@ -3,7 +3,12 @@
 use std::net::TcpListener;
 use std::process::Command;
 
+use ostler_runtime::agents::StoredRecords;
+use ostler_store::Store;
+
 use crate::demo::DemoInstallation;
+use crate::queue_agents::start_on_broker;
+use crate::queue_operations::QueueInstallation;
 use crate::running_server::RunningServer;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ostler");
@@ -32,6 +37,13 @@ fn u03_operators_work_in_the_dashboard() {
     ]);
     let link = added["password_link"]["link"].as_str().expect("a link").to_owned();
     let (_, code) = link.split_once("?code=").expect("a code");
+    // What `runtime.test.mjs` finds: an agent that asks before it does something.
+    demo.run(&["agent", "start", "approver", "--type", "human", "--org", "bella"]);
+    demo.run(&["agent", "start", "bob", "--type", "echo", "--org", "bella"]);
+    for text in ["Sign the contract", "Burn the contract"] {
+        let send = ["agent", "send", "bob", text, "--approver", "approver", "--no-reply"];
+        demo.run(&[&send[..], &["--org", "bella"]].concat());
+    }
     let url = format!("http://{}", server.address);
     browse(None, &[("OSTLER_URL", &url), ("OSTLER_KEYS", &keys.join(" ")), ("OSTLER_CODE", code)]);
 }
@@ -54,6 +66,25 @@ fn u13_the_dashboard_lists_many_conversations_and_survives_a_restart() {
             ("OSTLER_SESSIONS", &sessions),
         ],
     );
+}
+
+/// U09: the queues of a broker, and a message that an agent cannot handle, which is put back.
+#[test]
+fn u09_queues_and_dead_letters_of_a_broker_are_shown_and_put_back() {
+    let Ok(broker) = std::env::var("OSTLER_TEST_AMQP_URL") else { return };
+    let desk = QueueInstallation::new(&broker);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let database = format!("sqlite:{}/ostler.db", desk.home());
+    let _agents = runtime.block_on(async {
+        let store = Store::open(&database).await.expect("the store");
+        start_on_broker(StoredRecords::new(store, desk.org), &broker).await
+    });
+    desk.run(&["agent", "send", "broken", "This is for nobody", "--no-reply"]);
+    let server = RunningServer::start(&desk.home());
+    let key = desk.json(&["key", "create", "ada", "--role", "owner"]);
+    let key = key["secret"].as_str().expect("a secret").to_owned();
+    let url = format!("http://{}", server.address);
+    browse(Some("web/tests/broker.mjs"), &[("OSTLER_URL", &url), ("OSTLER_KEYS", &key)]);
 }
 
 /// U12, S13: the first administrator of a new installation, with the one-time link of `init`.

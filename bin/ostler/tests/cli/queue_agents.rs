@@ -197,8 +197,7 @@ fn an_in_process_bus_is_empty_between_commands() {
 }
 
 /// Starts agents on a broker: one with an opinion, and one that always fails.
-async fn start_on_broker(installation: &TestInstallation, url: &str) -> AgentRuntime {
-    let stored = installation.stored().await;
+pub(crate) async fn start_on_broker(stored: StoredRecords, url: &str) -> AgentRuntime {
     let options = RabbitOptions { prefix: stored.bus_prefix(), ..RabbitOptions::default() };
     let bus = Arc::new(RabbitBus::connect(url, options).await.expect("the broker"));
     let opinion = agent_fn(|_, _| async {
@@ -216,7 +215,9 @@ async fn start_on_broker(installation: &TestInstallation, url: &str) -> AgentRun
 fn on_a_broker_commands_reach_agents_of_other_processes() {
     let Ok(url) = std::env::var("OSTLER_TEST_AMQP_URL") else { return };
     let installation = TestInstallation::new();
-    let agents = installation.runtime.block_on(start_on_broker(&installation, &url));
+    let agents = installation
+        .runtime
+        .block_on(async { start_on_broker(installation.stored().await, &url).await });
     let json = |args: &[&str]| installation.json(&[args, &["--bus", &url]].concat());
     let says = |args: &[&str]| installation.run(&[args, &["--bus", &url]].concat());
 

@@ -14,15 +14,15 @@ use crate::running_server::RunningServer;
 use crate::{stderr, stdout};
 
 /// An installation with one org, which has an AI agent `gia`.
-struct QueueInstallation {
+pub(crate) struct QueueInstallation {
     folder: tempfile::TempDir,
-    org: OrgId,
+    pub(crate) org: OrgId,
 }
 
 const SCRIPT: &str = "default: 'Gia says: {{ user }}'";
 
 impl QueueInstallation {
-    fn new(bus: &str) -> Self {
+    pub(crate) fn new(bus: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let config =
             format!("database = \"sqlite:ostler.db\"\nbus = \"{bus}\"\nscript = \"script.yaml\"\n");
@@ -48,11 +48,11 @@ impl QueueInstallation {
         })
     }
 
-    fn home(&self) -> String {
+    pub(crate) fn home(&self) -> String {
         self.folder.path().to_string_lossy().into_owned()
     }
 
-    fn run(&self, args: &[&str]) -> String {
+    pub(crate) fn run(&self, args: &[&str]) -> String {
         stdout(&[args, &["--org", "desk", "--home", &self.home()]].concat())
     }
 
@@ -60,7 +60,7 @@ impl QueueInstallation {
         stderr(&[args, &["--org", "desk", "--home", &self.home()]].concat())
     }
 
-    fn json(&self, args: &[&str]) -> Value {
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         let text = self.run(&[args, &["--json"]].concat());
         serde_json::from_str(&text).expect("JSON")
     }

@@ -6,7 +6,7 @@ use ostler_domain::id::DocumentId;
 use ostler_domain::knowledge::Document;
 use ostler_domain::org::permission::OrgPermission;
 use ostler_domain::time::Timestamp;
-use ostler_store::DocumentSummary;
+use ostler_store::{DocumentSummary, StoredDocument};
 use serde_json::{Value, json};
 
 use super::{OperationError, OrgOperations, Result};
@@ -40,6 +40,11 @@ impl OrgOperations<'_> {
         limit: u32,
     ) -> Result<Vec<DocumentSummary>> {
         Ok(self.authorize(OrgPermission::View).await?.documents(tags, before, limit).await?)
+    }
+
+    /// Returns a document with its text.
+    pub async fn document(&self, id: DocumentId) -> Result<StoredDocument> {
+        Ok(self.authorize(OrgPermission::View).await?.document(id).await?)
     }
 
     /// Removes a document.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::Json;
 use axum::http::StatusCode;
-use ostler_api::knowledge::{AddedDocument, Document, NewDocument};
+use ostler_api::knowledge::{AddedDocument, Document, DocumentText, NewDocument};
 use ostler_api::page::{Page, PageQuery};
 use ostler_api::problem::ProblemCode;
 use ostler_domain::id::DocumentId;
@@ -25,6 +25,13 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         get(View, "/knowledge", "listDocuments", "List documents", list),
         post(Configure, "/knowledge", "addDocument", "Add a document", add).example(document),
+        get(
+            View,
+            "/knowledge/{document}",
+            "getKnowledgeDocument",
+            "Show a document with its text",
+            show,
+        ),
         delete(Configure, "/knowledge/{document}", "removeDocument", "Remove a document", remove),
     ]
 }
@@ -73,6 +80,12 @@ pub(crate) async fn add(
     let id = request
         .hide_foreign_org(request.operations().add_document(&new.title, &new.body, &tags).await)?;
     Ok((StatusCode::CREATED, Json(AddedDocument { id })))
+}
+
+async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Json<DocumentText>> {
+    let id = request.document_id(&id).await?;
+    let found = request.hide_foreign_org(request.operations().document(id).await)?;
+    Ok(Json(wire::document_text(found)))
 }
 
 pub(crate) async fn remove(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {
