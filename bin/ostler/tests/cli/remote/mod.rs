@@ -33,8 +33,9 @@ fn normalized_word(word: &str) -> String {
     let is_id = core.split_once('_').is_some_and(|(kind, id)| {
         kind.len() == 3 && id.len() == 26 && id.chars().all(|c| c.is_ascii_alphanumeric())
     });
-    // New secrets are in files that are called after the id of their channel.
-    let is_new_file = core.strip_prefix("file:").is_some_and(|name| name.starts_with("bnd_"));
+    // Each installation has its secrets in its own folder. New secrets are in files that are called after the id of their channel.
+    let is_new_file = core.strip_prefix("file:").is_some_and(|name| name.starts_with("bnd_"))
+        || core.contains("/secrets/");
     let core = if core.starts_with("OST-") {
         "CODE"
     } else if is_new_file {
