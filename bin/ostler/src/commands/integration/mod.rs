@@ -28,8 +28,9 @@ Examples:
       --secret env:OSTLER_SECRET_ORG_01JD0V4K9PF2HT6Z3M8W5X7YBC_UNSPLASH
 
 The database stores where a key is, never the key itself: env:NAME or file:PATH.
-The process that runs the agents reads it there, also if you work on a server. An org may use variables that
-begin with OSTLER_SECRET_ and its id, and files in its own folder below secrets/.")]
+The process that runs the agents reads it there, also if you work on a server.
+An org may use variables that begin with OSTLER_SECRET_ and its id, and files in
+its own folder below secrets/.")]
     Connect(connect::ConnectArgs),
     /// Disconnect a service; agents lose the tools that need it
     #[command(after_help = "\

@@ -81,7 +81,7 @@ pub(super) const CASES: &[(&str, &[&[&str]])] = &[
             &["zzzz", "--org", "bella"],
         ],
     ),
-    ("contact export", &[&["zzzz", "--org", "bella"]]),
+    ("contact export", &[&["rosa", "--org", "bella"], &["zzzz", "--org", "bella"]]),
     (
         "agent ls",
         &[
@@ -364,15 +364,6 @@ pub(super) const CASES: &[(&str, &[&[&str]])] = &[
     ("tools rm", &[&["nothing", "--org", "bella"]]),
     ("mcp rm", &[&["nothing", "--org", "bella"]]),
     ("agent start", &[&["ada", "--type", "human", "--can", "review", "--json"], &["eve"]]),
-    (
-        "agent send",
-        &[
-            &["ada", "May we ship?", "--no-reply"],
-            &["ada", "May we ship?", "--no-reply", "--json"],
-            &["ada", "Sign it", "--approver", "nobody", "--no-reply"],
-            &["nobody", "hello"],
-        ],
-    ),
     ("agent stop", &[&["eve"]]),
     ("agent rm", &[&["eve"]]),
     (
@@ -400,6 +391,15 @@ pub(super) const CASES: &[(&str, &[&[&str]])] = &[
     ("bus dead-letters", &[&[], &["--json"]]),
     ("bus replay", &[&["--all"]]),
     ("team stop", &[&["crew", "--json"]]),
+    (
+        "agent send",
+        &[
+            &["ada", "May we ship?", "--no-reply"],
+            &["ada", "May we ship?", "--no-reply", "--json"],
+            &["ada", "Sign it", "--approver", "nobody", "--no-reply"],
+            &["nobody", "hello"],
+        ],
+    ),
     ("org archive", &[&["nordlicht", "--yes"]]),
 ];
 

@@ -33,12 +33,14 @@ fn normalized_word(word: &str) -> String {
     let is_id = core.split_once('_').is_some_and(|(kind, id)| {
         kind.len() == 3 && id.len() == 26 && id.chars().all(|c| c.is_ascii_alphanumeric())
     });
-    // New secrets are in files that are called after the id of their channel.
-    let is_new_file = core.strip_prefix("file:").is_some_and(|name| name.starts_with("bnd_"));
+    // Each installation has its secrets in a folder of its own, new ones in files that are
+    // called after the id of their channel.
+    let is_secret_file = core.strip_prefix("file:").is_some_and(|name| name.starts_with("bnd_"))
+        || core.contains("/secrets/");
     let core = if core.starts_with("OST-") {
         "CODE"
-    } else if is_new_file {
-        "FILE"
+    } else if is_secret_file {
+        "SECRET"
     } else if core.starts_with("http://127.0.0.1:") {
         "ADDRESS"
     } else if is_time {
