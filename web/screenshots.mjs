@@ -22,6 +22,10 @@ const { id: workflow } = await api('workflows', { definition, input: {} })
 while ((await api(`workflows/${workflow}`)).workflow.status !== 'waiting') await new Promise((resolve) => setTimeout(resolve, 100))
 await api(`workflows/${workflow}/answers`, { type: 'text', task: 'size', text: 'large' })
 await api('knowledge', { title: 'Opening hours', body: 'Monday to Sunday, from noon to 11 pm.', tags: ['hours'] })
+await api('queue-agents', { name: 'desk', agent_type: 'human', capabilities: ['decide'] })
+await api('queue-agents', { name: 'echo-1', agent_type: 'echo' })
+await api('queue-teams', { name: 'review', members: ['desk', 'echo-1'] })
+await api('delegations', { by: 'echo-1', to: 'desk', description: 'May we ship the new menu?' })
 const { id: thread } = await api('threads', {})
 await api(`threads/${thread}/messages`, { text: 'Please plan the summer menu' })
 await new Promise((resolve) => setTimeout(resolve, 2_000))
@@ -41,6 +45,11 @@ const shots = [
   ['threads', `/threads/${thread}`],
   ['agents', '/agents'],
   ['agent', '/agents/enzo'],
+  ['plan', '/agents/enzo', async (page) => {
+    await page.getByLabel('Autonomy').selectOption('supervised')
+    await page.getByRole('button', { name: 'Save …' }).click()
+    await page.getByRole('heading', { name: 'What follows' }).waitFor()
+  }],
   ['soul', '/agents/enzo/soul'],
   ['tools', '/agents/gia/tools'],
   ['try', '/agents/gia/try', async (page) => {
@@ -51,6 +60,8 @@ const shots = [
   ['run', `/runs/${run.id}`],
   ['knowledge', '/knowledge'],
   ['workflow', `/workflows/${workflow}`],
+  ['runtime', '/runtime'],
+  ['work-lists', '/runtime/work'],
   ['notices', '/notices'],
   ['problems', '/problems'],
   ['credits', '/credits'],

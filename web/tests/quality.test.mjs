@@ -17,7 +17,8 @@ const { id: workflow } = await api('workflows', {
 const pages = [
   '/', `/inbox/${session}`, '/approvals', '/layers', '/threads', '/knowledge', '/notices', '/problems', '/credits',
   '/agents', '/agents/enzo', '/agents/enzo/soul', '/agents/enzo/tools', '/agents/enzo/prompt', '/agents/enzo/try',
-  '/set-up', '/set-up/channels', '/set-up/settings', '/set-up/audit', '/workflows', `/workflows/${workflow}`, `/runs/${run.id}`,
+  '/set-up', '/set-up/channels', '/set-up/settings', '/set-up/sharing', '/set-up/keys', '/set-up/audit', '/layers/souls', '/runtime',
+  '/runtime/teams', '/runtime/queues', '/runtime/work', '/runtime/plans', '/workflows', `/workflows/${workflow}`, `/runs/${run.id}`,
 ]
 
 test('u13 pages have no serious accessibility findings in light and dark, and fit a phone', async () => {
@@ -46,6 +47,10 @@ test('u13 an organization in which nothing has happened says what to do, on ever
     '/inbox': 'They appear as soon as a customer writes',
     '/approvals': 'Agents ask before they do what they may not do alone',
     '/workflows': 'Start one with',
+    '/notices': 'Handoffs, approvals, failures',
+    '/runtime/teams': 'The members of a team get the same question',
+    '/runtime/work': 'What agents ask of a person',
+    '/runtime/plans': 'Agents that need approval',
     '/problems': 'Every message was answered and delivered',
     '/knowledge': 'Add opening hours, prices, rules',
     '/set-up/mcp-servers': 'Add the address of one',

@@ -218,6 +218,19 @@ test('u12 a person is added and gets a link, and a tool is added and removed', a
   await page.context().close()
 })
 
+test('a document is read and removed', async () => {
+  await api('knowledge', { title: 'Prices', body: 'A **Margherita** costs 8 EUR.', tags: ['menu'] })
+  const page = await open('/#/knowledge')
+  const card = page.getByRole('article').filter({ has: page.getByRole('heading', { name: 'Prices' }) })
+  await card.getByRole('button', { name: 'Read' }).click()
+  await card.getByText('Margherita').waitFor()
+  page.on('dialog', (one) => one.accept())
+  await card.getByRole('button', { name: 'Remove' }).click()
+  await card.waitFor({ state: 'detached' })
+  assert.deepEqual(page.problems, [])
+  await page.context().close()
+})
+
 test('u04 a run shows its steps, its calls and the nine groups of the harness', async () => {
   const session = (await api('sessions')).items.find((one) => one.name === 'Rosa').id
   const [run] = (await api(`sessions/${session}`)).runs

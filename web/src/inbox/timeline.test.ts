@@ -56,3 +56,15 @@ test('u03 notes are among the messages by their time', () => {
   const kinds = timeline(detail, [note(5), note(15), note(25)]).map((one) => one.kind)
   assert.deepEqual(kinds, ['note', 'day', 'message', 'note', 'message', 'note'])
 })
+
+test('u03 an approved call stands behind the approval', () => {
+  const approved = { ...decision('refund'), verdict: 'approved by a person' }
+  const event = { event: 'change', at: 900, action: 'approve_call', by: 'usr_1' }
+  const done = timeline({
+    messages: [message('done', { role: 'agent', agent: 'enzo' }, 'run_3')],
+    runs: [{ id: 'run_3', at: 950, outcome: 'answered', credits: 1, turns: [{ agent: 'enzo', business_layer: 3, decisions: [approved] }] }],
+    approvals: [],
+    timeline: [event],
+  } as unknown as SessionDetail)
+  assert.deepEqual(done.map(brief), ['event', 'day', 'enzo:refund', 'done'])
+})

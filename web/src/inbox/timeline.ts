@@ -32,7 +32,7 @@ export function timeline({ messages, runs, approvals, timeline: events = [] }: S
     const calls = (message.run && byId.get(message.run)) || null
     if (last && last !== calls) entries.push(...last.rest())
     const answered = message.author.role === 'agent' ? calls : null
-    if (!answered) entries.push(...until(message.at))
+    if (!answered || answered.isOfApproval) entries.push(...until(message.at))
     const today = new Date(message.at).toDateString()
     if (today !== day) entries.push({ kind: 'day', at: message.at })
     day = today
@@ -99,6 +99,11 @@ class RunCalls {
   constructor(run: Run, approvals: Approval[]) {
     this.#run = run
     this.#approvals = approvals
+  }
+
+  /** Whether a person's approval began it: the decision stands before the call. */
+  get isOfApproval(): boolean {
+    return this.#turn === 0 && this.#run.turns[0]?.decisions[0]?.verdict === 'approved by a person'
   }
 
   /** Calls of all turns up to the one in which this agent speaks. */
