@@ -18,6 +18,7 @@ mod limits;
 mod log_in;
 mod matrix;
 mod mcp;
+mod new_keys;
 mod operator;
 mod queues;
 mod resources;
@@ -25,6 +26,7 @@ mod schemathesis;
 mod sign_up;
 mod stream;
 mod threads;
+mod users;
 mod webhooks;
 
 use std::sync::Arc;

@@ -9,6 +9,7 @@ use ostler_domain::human::escalation::EscalationError;
 use ostler_domain::id::{ApprovalId, BindingId, DocumentId, EnvelopeId, RunId, WorkflowId};
 use ostler_domain::knowledge::DocumentError;
 use ostler_domain::org::guardrail::GuardrailRefusal;
+use ostler_domain::org::new_key::NewKeyRefused;
 use ostler_domain::org::people::RoleChangeRefused;
 use ostler_domain::org::role::Role;
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
@@ -120,6 +121,8 @@ pub enum OperationError {
     UnusableBot(String),
     #[error(transparent)]
     RoleChange(#[from] RoleChangeRefused),
+    #[error(transparent)]
+    NewKey(#[from] NewKeyRefused),
     #[error("`{0}` is not an e-mail address")]
     NotEmail(String),
     #[error("{email} is a member already, as {role}; change the role instead")]
@@ -264,6 +267,7 @@ impl OperationError {
             Self::Forbidden { .. }
                 | Self::Guardrail(_)
                 | Self::RoleChange(_)
+                | Self::NewKey(NewKeyRefused::WiderScopes(_) | NewKeyRefused::OutlivesMaker)
                 | Self::NotPlatform
                 | Self::OwnersSetting(_)
                 | Self::AgentChange(_)

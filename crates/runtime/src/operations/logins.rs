@@ -233,7 +233,7 @@ impl OrgOperations<'_> {
 }
 
 /// Returns a secret with 32 random bytes as hexadecimal digits.
-fn random_secret<T: std::str::FromStr>(prefix: &str) -> Result<T> {
+pub(super) fn random_secret<T: std::str::FromStr>(prefix: &str) -> Result<T> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|_| OperationError::NoRandomNumbers)?;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

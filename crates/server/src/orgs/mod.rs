@@ -30,6 +30,7 @@ pub(crate) mod tagged;
 pub(crate) mod threads;
 pub(crate) mod trials;
 pub(crate) mod unknown_outcomes;
+pub(crate) mod users;
 pub(crate) mod webhooks;
 pub(crate) mod workflow_schedules;
 pub(crate) mod workflows;

@@ -3,6 +3,7 @@
 
 mod bus;
 mod delegations;
+mod messages;
 mod records;
 mod teams;
 mod wire;
@@ -18,6 +19,7 @@ use crate::route::Route;
 pub(crate) fn routes() -> Vec<Route> {
     let mut routes = records::routes();
     routes.extend(teams::routes());
+    routes.extend(messages::routes());
     routes.extend(delegations::routes());
     routes.extend(work::routes());
     routes.extend(bus::routes());

@@ -28,6 +28,7 @@ pub(crate) fn groups() -> Vec<Group> {
             routes.extend(account::member_routes());
             routes.extend(orgs::names::routes());
             routes.extend(orgs::keys::routes());
+            routes.extend(orgs::users::routes());
             routes
         }),
         group("Agents", "Agents, their souls and prompts.", {

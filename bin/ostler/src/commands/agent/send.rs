@@ -65,8 +65,8 @@ async fn send(
         })?;
         message = require_approval(message, name, approver);
     }
-    if let Some(unavailable) = client.start([name]).await?.pop() {
-        return Err(unavailable.error.into());
+    if let Some(error) = client.start([name]).await?.pop() {
+        return Err(error.into());
     }
     if args.no_reply {
         client.runtime.send(name, message).await?;
