@@ -17,6 +17,7 @@
 //! | [`key`], [`user`] | API keys, user accounts of the installation |
 //! | [`resource`] | the resources of an installation as a whole, plans and changes |
 //! | [`data`], [`tool`] | business data; the tools that agents can have |
+//! | [`contact_message`] | messages that staff write in the place of a contact |
 //! | [`deep_link`] | links that open a conversation |
 //! | [`queue_agent`] | agents on queues, their teams, work, queues and dead letters |
 //! | [`team_message`] | questions and broadcasts to teams of agents on queues |
@@ -42,6 +43,7 @@ pub mod audit;
 pub mod channel_test;
 pub mod completion;
 pub mod contact;
+pub mod contact_message;
 pub mod credit;
 pub mod data;
 pub mod dead_letter;

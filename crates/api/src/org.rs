@@ -56,6 +56,23 @@ pub struct CreatedClient {
     pub missing: Option<String>,
 }
 
+/// Body of `PUT models`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelChoice {
+    /// As `provider/model`, in order of preference; the later ones are fallbacks.
+    pub models: Vec<String>,
+}
+
+/// The models of agents that name none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChosenModels {
+    pub before: Vec<String>,
+    pub models: Vec<String>,
+    /// What keeps a model from working on the machine of the server.
+    pub notes: Vec<String>,
+}
+
 /// A member of an organization.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Member {

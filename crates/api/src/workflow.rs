@@ -127,7 +127,7 @@ pub struct PublishEventRequest {
     pub payload: Option<Value>,
 }
 
-/// Response to `POST workflow-events`: what became of the event.
+/// Response to `POST workflow-events`: whether a task gets the event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "published", rename_all = "snake_case")]
 pub enum PublishedEvent {

@@ -171,6 +171,7 @@ impl From<OperationError> for ApiError {
             | OperationError::NoAssignee(_)
             | OperationError::NoOrg(_)
             | OperationError::NoUser(_)
+            | OperationError::NoChannel { .. }
             | OperationError::NoAccountLink(_)
             | OperationError::NoLevelProposal(_)
             | OperationError::NoRoute(_)

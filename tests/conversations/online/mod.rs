@@ -7,6 +7,7 @@ mod chat;
 mod client;
 mod completions;
 mod completions_clients;
+mod contact_messages;
 mod follow;
 mod foreign_people;
 mod foreign_requests;

@@ -149,6 +149,8 @@ pub enum OperationError {
     NotInvited,
     #[error("user accounts are managed in the platform's organization")]
     NotPlatform,
+    #[error("no channel `{name}` here; the channels are: {}", known_or_none(.known))]
+    NoChannel { name: String, known: String },
     #[error("no user has the id or e-mail address `{0}`")]
     NoUser(String),
     #[error("no linked account has this identifier or user: `{0}`; see `ostler link ls`")]
@@ -275,6 +277,7 @@ impl OperationError {
                 | Self::NoOrg(_)
                 | Self::NoMember(_)
                 | Self::NoUser(_)
+                | Self::NoChannel { .. }
                 | Self::NoAccountLink(_)
                 | Self::NoContact(_)
                 | Self::NoRecord { .. }
@@ -307,6 +310,10 @@ impl From<ExchangeError> for OperationError {
 fn list(problems: &[ToolProblem]) -> String {
     let lines = problems.iter().map(|problem| format!("  {problem}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+fn known_or_none(known: &str) -> &str {
+    if known.is_empty() { "none" } else { known }
 }
 
 fn known_names(known: &str) -> String {

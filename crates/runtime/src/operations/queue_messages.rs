@@ -15,7 +15,7 @@ use crate::agents::{AgentRuntime, CouncilOptions, Placement, QueueError};
 
 /// A message to a team.
 #[derive(Debug, Clone)]
-pub struct TeamMessage {
+pub struct MessageToTeam {
     pub kind: EnvelopeKind,
     pub text: String,
 }
@@ -67,7 +67,7 @@ impl OrgOperations<'_> {
         &self,
         agents: &AgentRuntime,
         name: &TeamName,
-        message: TeamMessage,
+        message: MessageToTeam,
         audience: TeamAudience,
         timeout: Duration,
     ) -> Result<TeamAnswers> {
@@ -109,7 +109,7 @@ impl OrgOperations<'_> {
         &self,
         agents: &AgentRuntime,
         name: &TeamName,
-        message: TeamMessage,
+        message: MessageToTeam,
     ) -> Result<SentBroadcast> {
         self.authorize(OrgPermission::Operate).await?;
         let team = self.team(agents, name).await?;
@@ -129,7 +129,7 @@ impl OrgOperations<'_> {
 }
 
 /// Creates an envelope with a new reference code.
-async fn envelope(agents: &AgentRuntime, message: TeamMessage) -> Result<Envelope> {
+async fn envelope(agents: &AgentRuntime, message: MessageToTeam) -> Result<Envelope> {
     let code = agents.new_reference_code().await?;
     let payload = json!({"text": message.text});
     let mut envelope = Envelope::new(message.kind, payload, code);

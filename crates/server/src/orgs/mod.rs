@@ -4,6 +4,7 @@
 pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod catalogue;
+pub(crate) mod contact_messages;
 pub(crate) mod contacts;
 pub(crate) mod credits;
 pub(crate) mod data;
@@ -16,6 +17,7 @@ pub(crate) mod keys;
 pub(crate) mod knowledge;
 pub(crate) mod list;
 pub(crate) mod members;
+pub(crate) mod models;
 pub(crate) mod names;
 pub(crate) mod notices;
 pub(crate) mod proposals;

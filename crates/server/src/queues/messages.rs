@@ -10,7 +10,7 @@ use ostler_api::team_message::{
 };
 use ostler_domain::org::permission::OrgPermission::Operate;
 use ostler_domain::queue_agent::name::AgentName;
-use ostler_runtime::operations::{TeamAudience, TeamMessage};
+use ostler_runtime::operations::{MessageToTeam, TeamAudience};
 use serde_json::json;
 
 use super::teams::existing;
@@ -94,14 +94,14 @@ async fn broadcast(
     }))
 }
 
-fn message(text: String, kind: Option<String>) -> Result<TeamMessage> {
+fn message(text: String, kind: Option<String>) -> Result<MessageToTeam> {
     let invalid = |why: String| ApiError::new(ProblemCode::Invalid, why);
     if text.trim().is_empty() {
         return Err(invalid("`text` must not be empty".to_owned()));
     }
     let kind = kind.as_deref().unwrap_or(DEFAULT_TYPE);
     let kind = kind.parse().map_err(|error| invalid(format!("`type`: {error}")))?;
-    Ok(TeamMessage { kind, text })
+    Ok(MessageToTeam { kind, text })
 }
 
 fn unreached((agent, why): (AgentName, String)) -> UnreachedAgent {

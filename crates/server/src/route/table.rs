@@ -55,7 +55,11 @@ pub(crate) fn groups() -> Vec<Group> {
             "How messages were answered, and what agents may call.",
             orgs::runs::routes(),
         ),
-        group("Contacts", "The people that an organization knows.", orgs::contacts::routes()),
+        group("Contacts", "The people that an organization knows.", {
+            let mut routes = orgs::contacts::routes();
+            routes.extend(orgs::contact_messages::routes());
+            routes
+        }),
         group("Data", "The business data that tools read.", orgs::data::routes()),
         group("Audit", "Every change, and who made it.", orgs::audit::routes()),
         group("Events", "What happens in an organization, as it happens.", events::routes()),
@@ -92,7 +96,11 @@ pub(crate) fn groups() -> Vec<Group> {
         group("Notices", "Notices to the owner.", orgs::notices::routes()),
         group("Credits", "The credit account and its ledger.", orgs::credits::routes()),
         group("Knowledge", "Documents that agents search.", orgs::knowledge::routes()),
-        group("Settings", "Settings of an organization.", orgs::settings::routes()),
+        group("Settings", "Settings of an organization.", {
+            let mut routes = orgs::settings::routes();
+            routes.extend(orgs::models::routes());
+            routes
+        }),
         group(
             "Exchange",
             "Issues, delegations and insights between agencies and clients.",

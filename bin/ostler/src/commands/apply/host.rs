@@ -10,6 +10,7 @@ use ostler_domain::channel::Channel;
 use ostler_domain::id::{BindingId, OrgId};
 use ostler_domain::secret::SecretRef;
 use ostler_domain::tool::org_tools::OrgTool;
+use ostler_models::catalogue::CatalogueError;
 use ostler_runtime::channel_binding::binding_config;
 use ostler_runtime::operations::BotHost;
 use ostler_runtime::operations::world::ApplyHost;
@@ -18,7 +19,7 @@ use ostler_world::plan::Plan;
 
 use super::notes::notes;
 use crate::installation::Installation;
-use crate::{app, random, secrets, tool_check};
+use crate::{app, model_catalogue, random, secrets, tool_check};
 
 /// This machine, for changes of the configuration.
 pub(crate) struct Host {
@@ -74,6 +75,16 @@ impl ApplyHost for Host {
 
     fn tool_notes(&self, org: OrgId, tool: &OrgTool) -> Vec<String> {
         tool_check::missing_secrets(&self.installation, org, tool)
+    }
+
+    fn check_model(&self, name: &str) -> Result<Option<String>, String> {
+        let catalogue = model_catalogue::build(&self.installation);
+        match catalogue.map_err(|error| format!("{error:#}"))?.check(name) {
+            Ok(()) => Ok(None),
+            // The key may be set where the agents run.
+            Err(error @ CatalogueError::NoKey { .. }) => Ok(Some(error.to_string())),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     fn plan_notes(&self, plan: &Plan) -> Vec<String> {

@@ -255,6 +255,15 @@ pub(super) const CASES: &[(&str, &[&[&str]])] = &[
     ("agent archive", &[&["tom", "--org", "bella", "--yes"]]),
     ("policy set", &[&["--org", "bella", "--deny", "refund_payment", "--yes"]]),
     ("settings set", &[&["team.max_handoffs=3", "--org", "bella"], &["no=1", "--org", "bella"]]),
+    (
+        "model use",
+        &[
+            &["nowhere/gia", "--org", "bella"],
+            &["anthropic/claude-sonnet-4-5", "--org", "bella", "--json"],
+            &["--default", "--org", "bella"],
+            &["--default", "--org", "bella"],
+        ],
+    ),
     ("budget set", &[&["daily=20", "--org", "bella"], &["no=1", "--org", "bella"]]),
     ("notice set", &[&["--time-zone", "Europe/Rome", "--org", "bella"]]),
     (
@@ -359,6 +368,9 @@ pub(super) const ON_THE_MACHINE: &[&str] = &[
     "member accept",
     "migrate",
     "mock-model",
+    // They tell about the providers, keys and prices of the `ostler.toml` of a machine.
+    "model ls",
+    "model test",
     "permission ls",
     "permission test",
     "permission trust",
@@ -370,9 +382,9 @@ pub(super) const ON_THE_MACHINE: &[&str] = &[
     "worker",
 ];
 
-/// Commands that work on both and tell about the process or the moment, so what they print
-/// differs.
-pub(super) const OF_THE_PROCESS: &[&str] = &["bus status"];
+/// Commands that work on both and tell about the process, the moment or who asks, so what they
+/// print differs.
+pub(super) const OF_THE_PROCESS: &[&str] = &["bus status", "send"];
 
 /// Operating commands that still work on a local installation only. Nothing is added here.
 pub(super) const LOCAL_ONLY: &[&str] = &[
@@ -402,11 +414,7 @@ pub(super) const LOCAL_ONLY: &[&str] = &[
     "mcp ls",
     "mcp show",
     "mcp test",
-    "model ls",
-    "model test",
-    "model use",
     "permission what-if",
-    "send",
     "tools add",
     "tools explain",
     "tools show",

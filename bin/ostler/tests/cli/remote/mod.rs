@@ -2,6 +2,7 @@
 //! installation.
 
 mod cases;
+mod send;
 mod workflows;
 
 use std::fs;
@@ -72,6 +73,27 @@ impl Server {
         let mut command = self.command();
         command.env("OSTLER_API_KEY", key).args(args).args(["--server", &self.url]);
         command.output().expect("ostler runs")
+    }
+
+    /// Runs a command that succeeds and returns what it prints.
+    fn says(&self, args: &[&str]) -> String {
+        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+        let output = self.run(&args);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {error}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.says(&[args, &["--json"]].concat())).expect("JSON")
+    }
+
+    /// Runs a command that fails and returns why.
+    fn error(&self, args: &[&str]) -> String {
+        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+        let output = self.run(&args);
+        assert!(!output.status.success(), "{args:?}");
+        String::from_utf8(output.stderr).expect("text")
     }
 
     fn command(&self) -> Command {

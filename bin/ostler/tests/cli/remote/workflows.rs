@@ -1,32 +1,7 @@
 //! Workflows and proposals on a server: started, followed, operated and decided there.
 
-use serde_json::Value;
-
-use super::{Server, serve_copy};
+use super::serve_copy;
 use crate::demo::DemoInstallation;
-
-impl Server {
-    /// Runs a command that succeeds and returns what it prints.
-    fn says(&self, args: &[&str]) -> String {
-        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
-        let output = self.run(&args);
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{args:?}: {error}");
-        String::from_utf8(output.stdout).expect("text")
-    }
-
-    fn json(&self, args: &[&str]) -> Value {
-        serde_json::from_str(&self.says(&[args, &["--json"]].concat())).expect("JSON")
-    }
-
-    /// Runs a command that fails and returns why.
-    fn error(&self, args: &[&str]) -> String {
-        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
-        let output = self.run(&args);
-        assert!(!output.status.success(), "{args:?}");
-        String::from_utf8(output.stderr).expect("text")
-    }
-}
 
 /// K03: a workflow is started on a server from a file of this machine, followed while the server
 /// runs it, paused, continued, answered and shown as on a local installation.
