@@ -11,11 +11,11 @@ use ostler_domain::message::MessagePart;
 use ostler_domain::money::Credits;
 use ostler_domain::money::pools::PoolKind;
 use ostler_domain::org::key_scope::KeyScopes;
+use ostler_domain::org::new_key::KeyLifetime;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::settings::OrgSettings;
-use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::team::config::TeamConfig;
-use ostler_runtime::operations::{Actor, ImportRow, NewMember, OrgOperations};
+use ostler_runtime::operations::{Actor, ImportRow, NewKey, NewMember, OrgOperations};
 use ostler_store::{NewGrant, SessionFilter};
 use proptest::prelude::{ProptestConfig, any};
 use proptest::{prop_assert_eq, proptest};
@@ -161,8 +161,9 @@ async fn operate(scenario: &Scenario, choice: u8, second: bool) -> bool {
         18 => org.close(session).await.is_ok(),
         19 => org.roll_back_soul("gia", 1).await.is_ok(),
         20 => {
-            let secret: ApiKeySecret = format!("osk_{}", "a".repeat(40)).parse().unwrap();
-            org.create_key(email, Role::Viewer, KeyScopes::default(), None, &secret).await.is_ok()
+            let (role, scopes) = (Role::Viewer, KeyScopes::default());
+            let lifetime = KeyLifetime::Unlimited;
+            org.create_key(NewKey { name: email.to_owned(), role, scopes, lifetime }).await.is_ok()
         }
         _ => match org.keys(None, 9).await.unwrap().first() {
             Some(first) => org.revoke_key(first.id).await.is_ok(),

@@ -10,8 +10,7 @@ use anyhow::{Context as _, bail};
 use ostler_bus::{Envelope, RabbitOptions, now};
 use ostler_domain::id::OrgId;
 use ostler_domain::org::{Org, OrgPlace};
-use ostler_domain::queue_agent::name::{AgentName, TeamName};
-use ostler_domain::queue_agent::team_lifecycle::Team;
+use ostler_domain::queue_agent::name::AgentName;
 use ostler_runtime::agents::{
     AgentRecord, AgentRuntime, AgentRuntimes, AiAgent, HostingOptions, Placement, QueueError,
     StoredRecords,
@@ -42,12 +41,6 @@ pub(crate) struct AgentClient {
     in_process: bool,
     /// Answers the messages that AI agents of this process accept.
     answer_task: Mutex<Option<AnswerTask>>,
-}
-
-/// An agent that cannot be reached, with the reason.
-pub(crate) struct UnavailableAgent {
-    pub(crate) name: AgentName,
-    pub(crate) error: QueueError,
 }
 
 impl AgentClient {
@@ -127,19 +120,19 @@ impl AgentClient {
         self.in_process
     }
 
-    /// Starts the agents that have to run in this process, and returns those that are
-    /// unknown, stopped or cannot be started.
+    /// Starts the agents that have to run in this process, and returns why others
+    /// are unknown, stopped or cannot be started.
     pub(crate) async fn start<'a>(
         &self,
         names: impl IntoIterator<Item = &'a AgentName>,
-    ) -> anyhow::Result<Vec<UnavailableAgent>> {
+    ) -> anyhow::Result<Vec<QueueError>> {
         let mut unavailable = Vec::new();
         for name in names {
             let error = match self.runtime.registry().get(name).await? {
                 None => Some(QueueError::UnknownAgent(name.clone())),
                 Some(record) => self.start_record(&record).await?,
             };
-            unavailable.extend(error.map(|error| UnavailableAgent { name: name.clone(), error }));
+            unavailable.extend(error);
         }
         Ok(unavailable)
     }
@@ -191,12 +184,6 @@ impl AgentClient {
             waited.with_context(|| format!("`{name}` did not handle its messages in time"))??;
         }
         Ok(())
-    }
-
-    /// Returns a team, or fails if it is unknown.
-    pub(crate) async fn team(&self, name: &TeamName) -> anyhow::Result<Team> {
-        let team = self.runtime.teams().get(name).await?;
-        Ok(team.ok_or_else(|| QueueError::UnknownTeam(name.clone()))?)
     }
 
     /// Creates an envelope with a new reference code.

@@ -69,7 +69,7 @@ impl QueueApi {
     ) -> anyhow::Result<()> {
         let Some(client) = &self.local else { return Ok(()) };
         match client.start(names).await?.pop() {
-            Some(unavailable) => Err(unavailable.error.into()),
+            Some(error) => Err(error.into()),
             None => Ok(()),
         }
     }

@@ -78,10 +78,53 @@ pub struct SoulProposal {
     /// The soul that it was made against; only in the answer to one proposal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Soul>,
+    /// The current version of the soul; only in the answer to one proposal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_version: Option<u32>,
 }
 
-/// The new version of a soul.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AppliedSoul {
-    pub version: u32,
+/// The state of a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalState {
+    #[default]
+    Pending,
+    Applied,
+    Rejected,
+    Expired,
+    /// The soul was changed otherwise meanwhile.
+    Superseded,
+}
+
+/// Which proposals are listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SoulProposalsQuery {
+    /// Those that wait for a decision without it.
+    #[serde(default)]
+    pub state: ProposalState,
+    /// At most 200.
+    #[serde(default)]
+    pub limit: Option<u32>,
+}
+
+/// Proposes another soul for an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewSoulProposal {
+    /// The id or slug of the agent.
+    pub agent: String,
+    pub soul: Soul,
+    /// Why the change helps.
+    pub reason: String,
+}
+
+/// What looking back at the conversations of an agent led to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SoulReflection {
+    /// `null` if no change is proposed.
+    pub proposal: Option<SoulProposal>,
+    /// Why it is proposed, or why nothing is.
+    pub reason: String,
+    /// Whether there was anything to look back at.
+    pub looked_back: bool,
 }

@@ -14,11 +14,13 @@
 //! | [`approval`], [`escalation`], [`dead_letter`], [`unknown_outcome`], [`notice`] | what waits for a person |
 //! | [`hierarchy`] | issues, delegations and insights between business layers; proposals about agents |
 //! | [`org`], [`contact`], [`audit`] | organizations and members, contacts, the audit log |
-//! | [`key`] | API keys |
+//! | [`key`], [`user`] | API keys, user accounts of the installation |
 //! | [`resource`] | the resources of an installation as a whole, plans and changes |
 //! | [`data`], [`tool`], [`integration`] | business data; the tools that agents can have and the services that they use |
+//! | [`contact_message`] | messages that staff write in the place of a contact |
 //! | [`deep_link`] | links that open a conversation |
 //! | [`queue_agent`] | agents on queues, their teams, work, queues and dead letters |
+//! | [`team_message`] | questions and broadcasts to teams of agents on queues |
 //! | [`run`], [`soul`] | runs with their harness, souls |
 //! | [`workflow`], [`workflow_schedule`], [`refund`] | workflows, schedules, refunds |
 //! | [`agent`], [`channel`] | agents and channels at a glance |
@@ -45,6 +47,7 @@ pub mod channel;
 pub mod channel_test;
 pub mod completion;
 pub mod contact;
+pub mod contact_message;
 pub mod credit;
 pub mod data;
 pub mod dead_letter;
@@ -70,11 +73,13 @@ pub mod service;
 pub mod session;
 pub mod session_work;
 pub mod soul;
+pub mod team_message;
 pub mod thread;
 pub mod thread_event;
 pub mod tool;
 pub mod transcript;
 pub mod unknown_outcome;
+pub mod user;
 pub mod webhook;
 pub mod workflow;
 pub mod workflow_schedule;

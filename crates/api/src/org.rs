@@ -9,6 +9,8 @@ use ostler_domain::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::account::PasswordLink;
+
 /// An organization that the caller may view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OrgSummary {
@@ -54,6 +56,23 @@ pub struct CreatedClient {
     pub missing: Option<String>,
 }
 
+/// Body of `PUT models`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelChoice {
+    /// As `provider/model`, in order of preference; the later ones are fallbacks.
+    pub models: Vec<String>,
+}
+
+/// The models of agents that name none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChosenModels {
+    pub before: Vec<String>,
+    pub models: Vec<String>,
+    /// What keeps a model from working on the machine of the server.
+    pub notes: Vec<String>,
+}
+
 /// A member of an organization.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Member {
@@ -82,6 +101,51 @@ pub struct NewMemberRequest {
     #[serde(default)]
     pub name: Option<String>,
     pub role: Role,
+    /// Whether the answer has a link to choose a password, if the account has none.
+    #[serde(default)]
+    pub password_link: bool,
+}
+
+/// Response to `POST members`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AddedMember {
+    #[serde(flatten)]
+    pub member: Member,
+    /// If it was asked for. It is not shown again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_link: Option<PasswordLink>,
+}
+
+/// Body of `POST invitations`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewInvitationRequest {
+    pub email: String,
+    pub role: Role,
+    /// How many days it is valid, up to 30; 7 without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days: Option<u32>,
+}
+
+/// Response to `POST invitations`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CreatedInvitation {
+    #[serde(flatten)]
+    pub invitation: Invitation,
+    /// The one-time code, `osi_…`. It is not shown again.
+    pub code: String,
+    /// The address that the person opens.
+    pub link: String,
+}
+
+/// Response to `DELETE members/MEMBER`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum RemovedPerson {
+    /// A member who was removed.
+    Removed { id: UserId, email: String, name: String, role: Role },
+    /// An invitation that was withdrawn.
+    Withdrawn { id: InvitationId, email: String, role: Role },
 }
 
 /// Body of `PATCH members/MEMBER`.

@@ -21,6 +21,15 @@ pub struct Workflow {
     pub reason: Option<String>,
     /// The workflow whose step has started it.
     pub parent: Option<WorkflowId>,
+    /// The task of that workflow.
+    #[serde(default)]
+    pub parent_task: Option<String>,
+    /// Whether a process works on it, or takes it as soon as one runs.
+    #[serde(default)]
+    pub due: bool,
+    /// When the lease of the process that runs it ends, unless it is renewed.
+    #[serde(default)]
+    pub leased_until: Option<Timestamp>,
     /// In credits, with the workflows that it has started.
     pub spent: u64,
     /// When it continues by itself; `null` while it waits for people or events, or has ended.
@@ -116,6 +125,18 @@ pub struct PublishEventRequest {
     pub name: String,
     #[serde(default)]
     pub payload: Option<Value>,
+}
+
+/// Response to `POST workflow-events`: whether a task gets the event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "published", rename_all = "snake_case")]
+pub enum PublishedEvent {
+    /// A task waited for it and continues.
+    Reached { workflow: WorkflowId, task: String },
+    /// It is stored for the first step that will wait for it.
+    Kept,
+    /// It was published before.
+    Repeat,
 }
 
 /// What a person does to a step of a workflow.

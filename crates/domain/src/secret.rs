@@ -146,6 +146,8 @@ pub struct ApiKeySecret(String);
 pub struct InvalidApiKey;
 
 impl ApiKeySecret {
+    /// The prefix of the keys that are made here, by which leaked keys are recognized.
+    pub const PREFIX: &str = "osk_";
     /// Minimum length of a key.
     pub const MIN_LEN: usize = 32;
     /// Length of the prefix that is shown, so that people can tell keys apart.

@@ -7,6 +7,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ostler_api::problem::{PROBLEM_MEDIA_TYPE, Problem, ProblemCode};
 use ostler_channels::error::{OpenError, ReceiveError};
+use ostler_domain::org::new_key::NewKeyRefused;
 use ostler_domain::queue_agent::delegation::DelegationRefused;
 use ostler_harness::HarnessError;
 use ostler_runtime::agents::QueueError;
@@ -163,6 +164,9 @@ impl From<OperationError> for ApiError {
             | OperationError::Exists(_)
             | OperationError::SameDocument { .. } => ProblemCode::Conflict,
             OperationError::RoleChange(_)
+            | OperationError::NewKey(
+                NewKeyRefused::WiderScopes(_) | NewKeyRefused::OutlivesMaker,
+            )
             | OperationError::NotPlatform
             | OperationError::NotInvited
             | OperationError::Guardrail(_)
@@ -171,6 +175,7 @@ impl From<OperationError> for ApiError {
             | OperationError::NoAssignee(_)
             | OperationError::NoOrg(_)
             | OperationError::NoUser(_)
+            | OperationError::NoChannel { .. }
             | OperationError::NoAccountLink(_)
             | OperationError::NoLevelProposal(_)
             | OperationError::NoRoute(_)
@@ -179,6 +184,7 @@ impl From<OperationError> for ApiError {
             | OperationError::NoRecord { .. } => ProblemCode::NotFound,
             OperationError::Team(_)
             | OperationError::NotEmail(_)
+            | OperationError::NewKey(NewKeyRefused::Lifetime)
             | OperationError::TooLong { .. }
             | OperationError::ManyPeople { .. }
             | OperationError::Invitation(_)

@@ -3,7 +3,7 @@
 //!
 //! A record is stored before the request runs, and the response after it. If the
 //! server dies in between, the outcome is unknown: a repeat is told so and does
-//! not run again.
+//! not run again. The same goes for a response with a secret, which is not stored.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -20,20 +20,19 @@ use crate::body;
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
 use crate::server::Server;
-use crate::{refusals, resources};
+use crate::{refusals, resources, shown_once};
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_KEY_LENGTH: usize = 128;
-/// How the paths of routes end whose responses are never stored: those with a secret, and those
-/// that change nothing.
-const NOT_STORED: [&str; 4] = ["/password-code", "/deep-links", "/link-codes", "/resources/plan"];
+/// How the paths of routes end that change nothing, so that a repeat runs again.
+const READING: [&str; 1] = ["/resources/plan"];
 
 /// What is stored of a request.
 #[derive(Debug, Serialize, Deserialize)]
 struct IdempotencyRecord {
     /// Hash of path and body.
     fingerprint: String,
-    /// Set when the request has finished.
+    /// Set when the request has finished, unless the response has a secret.
     response: Option<StoredResponse>,
 }
 
@@ -56,7 +55,7 @@ pub(crate) async fn run_once(
     };
     let about = refusals::org_of_path(&server, request.uri().path()).await;
     let path = request.uri().path();
-    let is_stored = !NOT_STORED.iter().any(|end| path.ends_with(end));
+    let is_stored = !READING.iter().any(|end| path.ends_with(end));
     let limit = resources::max_body(path);
     let Some(org) = caller.storage_org(about).filter(|_| is_stored) else {
         return Ok(next.run(request).await);
@@ -113,8 +112,9 @@ fn replay(record: &Record, fingerprint: &str) -> Result<Response> {
         return Err(ApiError::new(ProblemCode::KeyReused, detail));
     }
     let Some(StoredResponse { status, body }) = record.response else {
-        let detail = "the same request was started before and its outcome is not known; \
-            check whether it took effect before you send it with a new key";
+        let detail = "the same request was made before, and its outcome is not known or has a \
+            secret that is shown once; check whether it took effect before you send it with a new \
+            key";
         return Err(ApiError::new(ProblemCode::InProgress, detail));
     };
     let status = StatusCode::from_u16(status).map_err(|error| ApiError::internal(&error))?;
@@ -125,13 +125,16 @@ fn replay(record: &Record, fingerprint: &str) -> Result<Response> {
 }
 
 /// Stores a response and returns it. A server error is not stored: whether the
-/// request took effect is unknown, and a repeat is told so.
+/// request took effect is unknown, and a repeat is told so. Neither is a secret.
 async fn store_response(
     store: OrgStore<'_>,
     id: RecordId,
     request: String,
     response: Response,
 ) -> Result<Response> {
+    if shown_once::has_secret(&response) {
+        return Ok(response);
+    }
     let (head, body) = response.into_parts();
     let body = body::read(body, usize::MAX).await?;
     if !head.status.is_server_error() {

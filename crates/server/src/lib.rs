@@ -34,6 +34,7 @@
 //! | `open_counts`, `write_deadline` | caps of streams and connections, and slow readers |
 //! | [`local`] | the API within the process, for the operator at the machine |
 //! | `idempotency` | requests repeated with the same `Idempotency-Key` |
+//! | `shown_once` | responses with a secret, which are not stored |
 //! | [`metrics`] | what is measured of requests, and the listener of Prometheus |
 //! | `error` | every error as a problem |
 //! | `event_tail` | one poller of the event log per org, shared by its streams |
@@ -73,6 +74,7 @@ mod resources;
 mod route;
 mod routes;
 pub mod server;
+mod shown_once;
 mod stream;
 pub mod threads;
 pub mod transcript;

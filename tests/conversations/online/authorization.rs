@@ -77,7 +77,8 @@ const FOR_OWNERS: &str = "/v1/orgs/{org}/promotions/{agent}/";
 const FOR_PEOPLE: &str = "/v1/orgs/{org}/notice-choices";
 
 /// Users belong to no org: their accounts are managed in the platform's only.
-const FOR_THE_PLATFORM: [&str; 2] = ["/v1/orgs/{org}/account-links", "/v1/orgs/{org}/link-codes"];
+const FOR_THE_PLATFORM: [&str; 3] =
+    ["/v1/orgs/{org}/account-links", "/v1/orgs/{org}/link-codes", "/v1/orgs/{org}/users"];
 
 /// What a role may do in an org in this place.
 fn permits(role: Role, place: Place, access: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ostler_api::hierarchy::{AppliedSoul, Exchanged, SoulProposal};
+use ostler_api::hierarchy::{Exchanged, SoulProposal};
 use ostler_api::names::ActorNames;
 use ostler_api::page::Page;
 use ostler_api::problem::ProblemCode;
@@ -19,6 +19,7 @@ use ostler_domain::org::plan::LicencePlan;
 use ostler_domain::org::role::Role;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::soul::Soul;
+use ostler_domain::soul::SoulVersion;
 use ostler_runtime::operations::Actor;
 use ostler_store::{NewApiKey, User};
 use serde_json::{Value, json};
@@ -184,7 +185,7 @@ async fn h08_d12_proposals_are_decided_over_http() {
     let path = format!("soul-proposals/{}/approve", ids[0]);
     let refused = operator.post::<_, Value>(&path, &()).await.unwrap_err();
     assert_eq!(refused.code, ProblemCode::Forbidden);
-    let applied: AppliedSoul = owner.post(&path, &()).await.unwrap();
+    let applied: SoulVersion = owner.post(&path, &()).await.unwrap();
     assert_eq!(applied.version, 2);
     let path = format!("soul-proposals/{}/reject", ids[1]);
     let _: SoulProposal = owner.post(&path, &json!({"reason": "too shy"})).await.unwrap();

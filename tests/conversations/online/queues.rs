@@ -115,3 +115,42 @@ async fn k02_queue_agents_are_operated_over_http() {
     }
     runtime.shutdown().await.unwrap();
 }
+
+/// K02, X37: a team is asked over HTTP, its leader alone or all members, and is sent a message by
+/// those who work in the inbox; both are in the audit log.
+#[tokio::test(flavor = "multi_thread")]
+async fn k02_teams_are_asked_and_told_over_http() {
+    const VIEWER: &str = "osk_a-viewer-of-bella-pizza-who-asks-no-team";
+    let online = Online::with(Scenario::new(ECHO).await).await;
+    key(&online.scenario, ORG, 2, ADMIN_KEY, Role::Admin).await;
+    key(&online.scenario, ORG, 3, VIEWER, Role::Viewer).await;
+    let runtime = connect(&online).await;
+    for name in ["ada", "bob"] {
+        let new = json!({"name": name, "agent_type": "echo"});
+        send(&online, ADMIN_KEY, ("POST", "/queue-agents"), new).await;
+    }
+    let crew = json!({"name": "crew", "members": ["ada", "bob"]});
+    assert_eq!(send(&online, ADMIN_KEY, ("POST", "/queue-teams"), crew).await.0, 201);
+    let ask = ("POST", "/queue-teams/crew/questions");
+    let question = json!({"text": "May we?", "council": true, "timeout_ms": 20_000});
+    assert_eq!(send(&online, VIEWER, ask, question.clone()).await.0, 403);
+    let (status, asked) = send(&online, KEY, ask, question).await;
+    assert_eq!((status, &asked["asked"]), (200, &json!(2)), "{asked}");
+    assert_eq!(asked["answers"][1]["payload"]["text"], "May we?", "{asked}");
+    let (_, asked) = send(&online, KEY, ask, json!({"text": "And you?"})).await;
+    assert_eq!(asked["answers"].as_array().map(Vec::len), Some(1), "the leader: {asked}");
+    for (path, body, status) in [
+        ("/queue-teams/nothing/questions", json!({"text": "?"}), 404),
+        ("/queue-teams/crew/questions", json!({"text": " "}), 422),
+        ("/queue-teams/crew/questions", json!({"text": "?", "timeout_ms": 60_000}), 422),
+        ("/queue-teams/crew/messages", json!({"text": "?", "type": "A B"}), 422),
+    ] {
+        assert_eq!(send(&online, KEY, ("POST", path), body.clone()).await.0, status, "{body}");
+    }
+    let tell = ("POST", "/queue-teams/crew/messages");
+    let (status, told) = send(&online, KEY, tell, json!({"text": "We ship"})).await;
+    assert_eq!((status, &told["told"], &told["missed"]), (200, &json!(2), &json!([])), "{told}");
+    let audit = read(&online, "/audit").await.to_string();
+    assert!(audit.contains("ask_team") && audit.contains("broadcast_to_team"), "{audit}");
+    runtime.shutdown().await.unwrap();
+}

@@ -41,10 +41,10 @@ pub(crate) struct ApiClient {
 
 #[derive(Clone)]
 enum Transport {
-    /// Within this process; `host` is the address at which browsers would reach the server.
+    /// Within this process; `url` is that at which browsers would reach the server.
     Local {
         api: LocalApi,
-        host: String,
+        url: String,
         model_uses: ModelUseRecorder,
     },
     Network(NetworkApi),
@@ -78,6 +78,21 @@ impl ApiClient {
         }
     }
 
+    /// Opens the installation or server that the arguments name. On a local installation, the
+    /// app in which the API works comes with it: it answers and runs what the command starts.
+    pub(crate) async fn open_with_app(
+        args: &InstallationArgs,
+    ) -> anyhow::Result<(Self, Option<App>)> {
+        match Target::find(args)? {
+            Target::Server(context) => Ok((Self::over(NetworkApi::new(&context)?), None)),
+            Target::Local => {
+                let installation = Installation::find(args)?;
+                let app = App::open(&installation).await?;
+                Ok((Self::of_app(&app, &installation)?, Some(app)))
+            }
+        }
+    }
+
     /// Opens the API of a local installation.
     pub(crate) async fn within(installation: &Installation) -> anyhow::Result<Self> {
         Self::of_app(&App::open(installation).await?, installation)
@@ -85,11 +100,9 @@ impl ApiClient {
 
     /// Returns the API of an app within this process.
     pub(crate) fn of_app(app: &App, installation: &Installation) -> anyhow::Result<Self> {
-        let url = installation.web_url();
-        let host = url.split_once("://").map_or(url.as_str(), |(_, host)| host).to_owned();
-        let api = LocalApi::new(&app.server()?);
+        let (api, url) = (LocalApi::new(&app.server()?), installation.web_url());
         let model_uses = ModelUseRecorder::new(&app.store, &app.catalogue);
-        Ok(Self { transport: Transport::Local { api, host, model_uses } })
+        Ok(Self { transport: Transport::Local { api, url, model_uses } })
     }
 
     /// Uses the API of a server.
@@ -174,11 +187,11 @@ impl ApiClient {
                 Ok(response) => Ok(BodyStream::Network(response)),
                 Err(refused) => Err(self.error_of(&refused).await),
             },
-            Transport::Local { api, host, .. } => {
+            Transport::Local { api, url, .. } => {
                 let sent = LocalRequest {
                     method: "GET",
                     path: &path,
-                    host,
+                    host: host(url),
                     body: &[],
                     last_event_id: after,
                 };
@@ -189,6 +202,14 @@ impl ApiClient {
                     }
                 }
             }
+        }
+    }
+
+    /// Returns the URL at which browsers and programs reach the server.
+    pub(crate) fn web_url(&self) -> &str {
+        match &self.transport {
+            Transport::Local { url, .. } => url,
+            Transport::Network(network) => network.url(),
         }
     }
 
@@ -260,6 +281,15 @@ impl ApiClient {
         Ok(self.org(org.clone()))
     }
 
+    /// Returns the API of the platform's org. Fails for callers who may not view it.
+    pub(crate) async fn platform(&self) -> anyhow::Result<OrgApi> {
+        let platform = self.orgs().await?.into_iter().find(|org| org.platform);
+        let platform = platform.map(|org| self.org(org));
+        platform.ok_or_else(|| {
+            anyhow::anyhow!("there is no platform organization here, or you may not view it")
+        })
+    }
+
     /// Returns the API of an org.
     pub(crate) fn org(&self, org: OrgSummary) -> OrgApi {
         OrgApi { api: self.clone(), org }
@@ -278,8 +308,9 @@ impl ApiClient {
 
     async fn send_request(&self, request: ApiRequest) -> anyhow::Result<ApiResponse> {
         match &self.transport {
-            Transport::Local { api, host, model_uses } => {
+            Transport::Local { api, url, model_uses } => {
                 let ApiRequest { method, path, body, .. } = &request;
+                let host = host(url);
                 let sent = LocalRequest { method, path, host, body, last_event_id: None };
                 let LocalResponse { status, body } = api.call(sent).await;
                 model_uses.record().await;
@@ -356,6 +387,11 @@ pub(crate) fn orgs_name(orgs: &[OrgApi]) -> &str {
 /// Returns the error for something that is not in an org.
 pub(crate) fn not_here(why: String) -> anyhow::Error {
     NotHere(why).into()
+}
+
+/// Returns the host of a URL, with its port.
+fn host(url: &str) -> &str {
+    url.split_once("://").map_or(url, |(_, host)| host)
 }
 
 /// Returns the path and query of a request.

@@ -51,6 +51,11 @@ impl NetworkApi {
         Ok(Self { url: url.to_owned(), credential: None, client })
     }
 
+    /// Returns the address of the server.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Sends a request. Only requests that do no harm twice are repeated: those that read, and
     /// those whose `Idempotency-Key` the server recognizes.
     pub(crate) async fn send(&self, request: &ApiRequest) -> anyhow::Result<ApiResponse> {

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// How many days a key is valid unless somebody says otherwise.
 pub const DEFAULT_KEY_DAYS: u32 = 90;
+/// The longest time that a key is valid, unless it never expires.
+pub const MAX_KEY_DAYS: u32 = 3650;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -90,6 +92,12 @@ impl KeyScopes {
     /// Returns whether a request for a resource is within the scopes.
     pub fn cover(&self, resource: &str, access: KeyAccess) -> bool {
         self.0.is_empty() || self.0.iter().any(|scope| scope.covers(resource, access))
+    }
+
+    /// Returns whether everything within other scopes is within these too.
+    pub fn include(&self, other: &Self) -> bool {
+        let covers = |scope: &KeyScope| self.cover(&scope.resource, scope.access);
+        self.is_unlimited() || (!other.is_unlimited() && other.0.iter().all(covers))
     }
 
     /// Returns whether the role alone decides.

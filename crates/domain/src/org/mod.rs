@@ -6,6 +6,7 @@ pub mod account_link;
 pub mod guardrail;
 pub mod key_scope;
 pub mod layer;
+pub mod new_key;
 pub mod people;
 pub mod permission;
 pub mod plan;

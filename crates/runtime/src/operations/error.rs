@@ -9,6 +9,7 @@ use ostler_domain::human::escalation::EscalationError;
 use ostler_domain::id::{ApprovalId, BindingId, DocumentId, EnvelopeId, RunId, WorkflowId};
 use ostler_domain::knowledge::DocumentError;
 use ostler_domain::org::guardrail::GuardrailRefusal;
+use ostler_domain::org::new_key::NewKeyRefused;
 use ostler_domain::org::people::RoleChangeRefused;
 use ostler_domain::org::role::Role;
 use ostler_domain::queue_agent::name::{AgentName, TeamName};
@@ -127,6 +128,8 @@ pub enum OperationError {
     UnusableBot(String),
     #[error(transparent)]
     RoleChange(#[from] RoleChangeRefused),
+    #[error(transparent)]
+    NewKey(#[from] NewKeyRefused),
     #[error("`{0}` is not an e-mail address")]
     NotEmail(String),
     #[error("{email} is a member already, as {role}; change the role instead")]
@@ -153,6 +156,8 @@ pub enum OperationError {
     NotInvited,
     #[error("user accounts are managed in the platform's organization")]
     NotPlatform,
+    #[error("no channel `{name}` here; the channels are: {}", known_or_none(.known))]
+    NoChannel { name: String, known: String },
     #[error("no user has the id or e-mail address `{0}`")]
     NoUser(String),
     #[error("no linked account has this identifier or user: `{0}`; see `ostler link ls`")]
@@ -271,6 +276,7 @@ impl OperationError {
             Self::Forbidden { .. }
                 | Self::Guardrail(_)
                 | Self::RoleChange(_)
+                | Self::NewKey(NewKeyRefused::WiderScopes(_) | NewKeyRefused::OutlivesMaker)
                 | Self::NotPlatform
                 | Self::OwnersSetting(_)
                 | Self::AgentChange(_)
@@ -278,6 +284,7 @@ impl OperationError {
                 | Self::NoOrg(_)
                 | Self::NoMember(_)
                 | Self::NoUser(_)
+                | Self::NoChannel { .. }
                 | Self::NoAccountLink(_)
                 | Self::NoContact(_)
                 | Self::NoRecord { .. }
@@ -310,6 +317,10 @@ impl From<ExchangeError> for OperationError {
 fn list(problems: &[ToolProblem]) -> String {
     let lines = problems.iter().map(|problem| format!("  {problem}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+fn known_or_none(known: &str) -> &str {
+    if known.is_empty() { "none" } else { known }
 }
 
 fn known_names(known: &str) -> String {

@@ -13,6 +13,7 @@ use ostler_store::{
 };
 use serde_json::{Value, json};
 
+use super::logins::random_secret;
 use super::{Actor, OperationError, Operations, OrgOperations, Result};
 use crate::ids::fresh;
 
@@ -125,6 +126,17 @@ impl OrgOperations<'_> {
         let open = store.open_invitations(MAX_PEOPLE).await?;
         let created = open.into_iter().find(|one| one.id == id);
         created.ok_or(StoreError::NotFound("invitation").into())
+    }
+
+    /// Invites a person with a new one-time code, which is returned once.
+    pub async fn invite_with_new_code(
+        &self,
+        email: &str,
+        role: Role,
+        days: u32,
+    ) -> Result<(Invitation, InvitationCode)> {
+        let code = random_secret::<_, 32>(InvitationCode::PREFIX)?;
+        Ok((self.invite(email, role, days, &code).await?, code))
     }
 
     async fn withdraw_invitation(&self, email: &str) -> Result<RemovedMember> {

@@ -164,7 +164,7 @@ impl OrgOperations<'_> {
         self.start_queue_agent(Some(agents), new).await.map(drop)
     }
 
-    async fn team(&self, agents: &AgentRuntime, name: &TeamName) -> Result<Team> {
+    pub(super) async fn team(&self, agents: &AgentRuntime, name: &TeamName) -> Result<Team> {
         self.authorize(OrgPermission::View).await?;
         let team = agents.teams().get(name).await?;
         Ok(team.ok_or_else(|| QueueError::UnknownTeam(name.clone()))?)

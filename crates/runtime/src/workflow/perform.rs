@@ -3,9 +3,7 @@
 use ostler_domain::tool::Trust;
 use ostler_domain::workflow::{EventName, StepOutcome};
 use ostler_engine::outcome::ToolEffect;
-use ostler_store::{
-    MAX_WORKFLOW_BYTES, NewWorkflow, StoreError, TurnCharges, WorkflowLease,
-};
+use ostler_store::{MAX_WORKFLOW_BYTES, NewWorkflow, StoreError, TurnCharges, WorkflowLease};
 
 use super::checkpoint::{StepCheckpoint, TaskRecord};
 use super::child;

@@ -18,7 +18,7 @@ mod activation;
 pub(crate) mod cookie;
 pub(crate) mod key_refusals;
 mod log_in;
-mod members;
+pub(crate) mod members;
 mod notice_choices;
 pub(crate) mod oidc;
 mod own;

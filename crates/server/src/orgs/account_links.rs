@@ -2,7 +2,6 @@
 //! these routes work in that of the platform only.
 
 use axum::Json;
-use axum::http::StatusCode;
 use ostler_api::account_link::{
     LinkCodeRequest, LinkedAccount, NewLinkCode, RevokeLinksRequest, UnlinkedAccount,
 };
@@ -17,6 +16,7 @@ use super::OrgRequest;
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
 use crate::route::{Route, get, post};
+use crate::shown_once::ShownOnce;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -54,7 +54,7 @@ async fn list(request: OrgRequest) -> Result<Json<Page<LinkedAccount>>> {
 async fn create(
     request: OrgRequest,
     JsonBody(body): JsonBody<LinkCodeRequest>,
-) -> Result<(StatusCode, Json<NewLinkCode>)> {
+) -> Result<ShownOnce<NewLinkCode>> {
     let LinkCodeRequest { user, minutes } = body;
     if !(1..=MAX_LINK_MINUTES).contains(&minutes) {
         let detail = format!("a code is valid for 1 to {MAX_LINK_MINUTES} minutes");
@@ -63,7 +63,7 @@ async fn create(
     let created = request.operations().create_link_code(&user, minutes).await;
     let (user, code, expires_at) = request.hide_foreign_org(created)?;
     let code = code.expose().to_owned();
-    Ok((StatusCode::CREATED, Json(NewLinkCode { user: user.email, code, expires_at })))
+    Ok(ShownOnce(NewLinkCode { user: user.email, code, expires_at }))
 }
 
 async fn revoke(

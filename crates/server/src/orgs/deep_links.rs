@@ -14,6 +14,7 @@ use super::{OrgRequest, PathId};
 use crate::body::JsonBody;
 use crate::error::{ApiError, Result};
 use crate::route::{Route, get, post};
+use crate::shown_once::ShownOnce;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -51,7 +52,7 @@ async fn list(request: OrgRequest) -> Result<Json<Page<DeepLink>>> {
 async fn create(
     request: OrgRequest,
     JsonBody(body): JsonBody<NewDeepLinkRequest>,
-) -> Result<(StatusCode, Json<NewDeepLink>)> {
+) -> Result<ShownOnce<NewDeepLink>> {
     let NewDeepLinkRequest { agent, days } = body;
     if !(1..=MAX_LINK_DAYS).contains(&days) {
         let detail = format!("a link is valid for 1 to {MAX_LINK_DAYS} days");
@@ -65,7 +66,7 @@ async fn create(
         start: created.payload,
         expires_at: created.expires_at,
     };
-    Ok((StatusCode::CREATED, Json(link)))
+    Ok(ShownOnce(link))
 }
 
 async fn revoke(request: OrgRequest, PathId(link): PathId) -> Result<StatusCode> {

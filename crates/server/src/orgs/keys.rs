@@ -1,22 +1,31 @@
-//! Routes for API keys. They are created at the machine only.
+//! Routes for API keys.
 
 use axum::Json;
 use axum::http::StatusCode;
-use ostler_api::key::ListedKey;
+use ostler_api::key::{CreatedKey, ListedKey, NewKeyRequest};
 use ostler_api::page::{Page, PageQuery};
+use ostler_api::problem::ProblemCode;
 use ostler_domain::id::KeyId;
+use ostler_domain::org::new_key::KeyLifetime;
 use ostler_domain::org::permission::OrgPermission::ManagePeople;
+use ostler_runtime::operations::{self, NewKey};
 use ostler_store::ApiKey;
+use serde_json::json;
 
 use super::{OrgRequest, PathId};
-use crate::body::{self, QueryParams};
-use crate::error::Result;
-use crate::route::{Route, delete, get};
+use crate::body::{self, JsonBody, QueryParams};
+use crate::error::{ApiError, Result};
+use crate::route::{Route, delete, get, post};
+use crate::shown_once::ShownOnce;
 
 pub(crate) fn routes() -> Vec<Route> {
     let summary = "List API keys, oldest first, also revoked ones";
+    let new = json!({"name": "importer", "role": "admin", "scopes": ["knowledge:write"],
+        "days": 30});
     vec![
         get(ManagePeople, "/keys", "listKeys", summary, list),
+        post(ManagePeople, "/keys", "createKey", "Create an API key; it is shown once", create)
+            .example(new),
         delete(ManagePeople, "/keys/{key}", "revokeKey", "Revoke an API key", revoke),
     ]
 }
@@ -30,6 +39,26 @@ async fn list(
     let found = request.hide_foreign_org(request.operations().keys(after, limit).await)?;
     let items = found.into_iter().map(wire).collect();
     Ok(Json(Page::from_items(items, limit, |item: &ListedKey| item.id.to_string())))
+}
+
+async fn create(
+    request: OrgRequest,
+    JsonBody(body): JsonBody<NewKeyRequest>,
+) -> Result<ShownOnce<CreatedKey>> {
+    let NewKeyRequest { name, role, scopes, days, never_expires } = body;
+    let lifetime = match (days, never_expires) {
+        (None, false) => KeyLifetime::Usual,
+        (Some(days), false) => KeyLifetime::Days(days),
+        (None, true) => KeyLifetime::Unlimited,
+        (Some(_), true) => {
+            let detail = "name either the `days` of the key or `never_expires`";
+            return Err(ApiError::new(ProblemCode::Invalid, detail));
+        }
+    };
+    let new = NewKey { name, role, scopes, lifetime };
+    let created = request.hide_foreign_org(request.operations().create_key(new).await)?;
+    let operations::CreatedKey { key, secret } = created;
+    Ok(ShownOnce(CreatedKey { key: wire(key), secret: secret.expose().to_owned() }))
 }
 
 async fn revoke(request: OrgRequest, PathId(id): PathId) -> Result<StatusCode> {

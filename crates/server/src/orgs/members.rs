@@ -3,17 +3,25 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use ostler_api::org::{Invitation, Member, NewMemberRequest, RoleChange};
+use axum::response::{IntoResponse as _, Response};
+use ostler_api::org::{
+    AddedMember, CreatedInvitation, Invitation, Member, NewInvitationRequest, NewMemberRequest,
+    RemovedPerson, RoleChange,
+};
 use ostler_api::page::Page;
+use ostler_domain::org::people::DEFAULT_INVITATION_DAYS;
 use ostler_domain::org::permission::OrgPermission::{ManagePeople, View};
-use ostler_runtime::operations::NewMember;
+use ostler_runtime::operations::{NewMember, RemovedMember};
 use serde_json::json;
 
 use super::tagged::{IfMatch, Versioned};
 use super::{OrgRequest, PathId};
+use crate::account::members::{activation_link, password_link};
 use crate::body::JsonBody;
 use crate::error::Result;
+use crate::route::describe::schema_of;
 use crate::route::{Route, delete, get, patch, post};
+use crate::shown_once::ShownOnce;
 
 pub(crate) fn routes() -> Vec<Route> {
     let new = json!({"email": "rosa@example.com", "name": "Rosa", "role": "operator"});
@@ -26,7 +34,18 @@ pub(crate) fn routes() -> Vec<Route> {
             "List the people who are invited, with their roles",
             invitations,
         ),
-        post(ManagePeople, "/members", "addMember", "Add a member", add).example(new),
+        post(
+            ManagePeople,
+            "/invitations",
+            "inviteMember",
+            "Invite a person; the answer has a one-time code, once",
+            invite,
+        )
+        .example(json!({"email": "tom@example.com", "role": "operator"})),
+        post(ManagePeople, "/members", "addMember", "Add a member", add)
+            .returns(schema_of::<AddedMember>)
+            .statuses(&[201])
+            .example(new),
         get(View, "/members/{member}", "getMember", "Show a member with their role", show),
         patch(
             ManagePeople,
@@ -65,20 +84,34 @@ fn versioned(value: Member) -> Versioned<Member> {
 
 async fn invitations(request: OrgRequest) -> Result<Json<Page<Invitation>>> {
     let open = request.hide_foreign_org(request.operations().invitations().await)?.into_iter();
-    let items = open.map(|one| {
-        let ostler_store::Invitation { id, email, role, created_at, expires_at, .. } = one;
-        Invitation { id, email, role, created_at, expires_at }
-    });
-    Ok(Json(Page { items: items.collect(), next: None }))
+    Ok(Json(Page { items: open.map(invitation).collect(), next: None }))
 }
 
-async fn add(
+async fn add(request: OrgRequest, JsonBody(body): JsonBody<NewMemberRequest>) -> Result<Response> {
+    let NewMemberRequest { email, name, role, password_link: wants_link } = body;
+    let (operations, new) = (request.operations(), NewMember { email, name, role });
+    if !wants_link {
+        let added = request.hide_foreign_org(operations.add_member(new).await)?;
+        let added = AddedMember { member: wire(added), password_link: None };
+        return Ok((StatusCode::CREATED, Json(added)).into_response());
+    }
+    let added = operations.add_member_with_code(new).await;
+    let (added, code) = request.hide_foreign_org(added)?;
+    let password_link = code.map(|code| password_link(&request, code));
+    let added = AddedMember { member: wire(added), password_link };
+    Ok(ShownOnce::<_, 201>(added).into_response())
+}
+
+async fn invite(
     request: OrgRequest,
-    JsonBody(body): JsonBody<NewMemberRequest>,
-) -> Result<(StatusCode, Json<Member>)> {
-    let NewMemberRequest { email, name, role } = body;
-    let added = request.operations().add_member(NewMember { email, name, role }).await;
-    Ok((StatusCode::CREATED, Json(wire(request.hide_foreign_org(added)?))))
+    JsonBody(body): JsonBody<NewInvitationRequest>,
+) -> Result<ShownOnce<CreatedInvitation>> {
+    let NewInvitationRequest { email, role, days } = body;
+    let days = days.unwrap_or(DEFAULT_INVITATION_DAYS);
+    let invited = request.operations().invite_with_new_code(&email, role, days).await;
+    let (invited, code) = request.hide_foreign_org(invited)?;
+    let (code, link) = (code.expose().to_owned(), activation_link(&request, code.expose()));
+    Ok(ShownOnce(CreatedInvitation { invitation: invitation(invited), code, link }))
 }
 
 async fn change_role(
@@ -97,11 +130,25 @@ async fn remove(
     request: OrgRequest,
     PathId(member): PathId,
     based_on: IfMatch,
-) -> Result<StatusCode> {
+) -> Result<Json<RemovedPerson>> {
     let _turn = based_on.turn(request.server()).await;
     based_on.check_current(async { Ok(json!(current(&request, &member).await?)) }).await?;
-    request.hide_foreign_org(request.operations().remove_member(&member).await)?;
-    Ok(StatusCode::NO_CONTENT)
+    let removed = request.operations().remove_member(&member).await;
+    Ok(Json(match request.hide_foreign_org(removed)? {
+        RemovedMember::Member(member) => {
+            let Member { user: id, name, email, role } = wire(member);
+            RemovedPerson::Removed { id, email, name, role }
+        }
+        RemovedMember::Invitation(withdrawn) => {
+            let Invitation { id, email, role, .. } = invitation(withdrawn);
+            RemovedPerson::Withdrawn { id, email, role }
+        }
+    }))
+}
+
+fn invitation(stored: ostler_store::Invitation) -> Invitation {
+    let ostler_store::Invitation { id, email, role, created_at, expires_at, .. } = stored;
+    Invitation { id, email, role, created_at, expires_at }
 }
 
 fn wire(stored: ostler_store::Member) -> Member {

@@ -1,15 +1,21 @@
 //! Routes for what is proposed about agents: changes of souls, and autonomy levels.
 
 use axum::Json;
-use ostler_api::hierarchy::{AgentFigures, AppliedSoul, RejectProposalRequest, SoulProposal};
-use ostler_api::page::{MAX_LIMIT, Page};
+use axum::http::StatusCode;
+use ostler_api::hierarchy::{
+    AgentFigures, AppliedSoul, NewSoulProposal, ProposalState, RejectProposalRequest, SoulProposal,
+    SoulProposalsQuery, SoulReflection,
+};
+use ostler_api::page::{MAX_LIMIT, Page, PageQuery};
 use ostler_domain::agent::growth::LevelProposal;
 use ostler_domain::id::ProposalId;
+use ostler_domain::soul::SoulVersion;
+use ostler_runtime::operations::reflection;
 use ostler_runtime::operations::{OperationError, ProposalDetail};
 use ostler_store::{DecisionState, StoredProposal};
 
 use super::{OrgRequest, PathId};
-use crate::body::JsonBody;
+use crate::body::{JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
 use crate::route::{Route, get, post};
 use ostler_domain::org::permission::OrgPermission::{Configure, Operate, View};
@@ -22,8 +28,24 @@ pub(crate) fn routes() -> Vec<Route> {
             View,
             "/soul-proposals",
             "listSoulProposals",
-            "List changes of souls that wait for a decision",
+            "List changes of souls that were proposed, those that wait for a decision by default",
             souls,
+        ),
+        post(
+            Operate,
+            "/soul-proposals",
+            "proposeSoul",
+            "Propose another soul for an agent, on which an admin or an owner decides",
+            propose_soul,
+        )
+        .example(json!({"agent": "gia", "reason": "Customers find it too formal",
+            "soul": {"personality": "Warm and brief."}})),
+        post(
+            Configure,
+            "/agents/{agent}/soul/reflect",
+            "reflectOnSoul",
+            "Look back at conversations of an agent, and propose a change if they call for one",
+            reflect,
         ),
         get(
             View,
@@ -81,25 +103,68 @@ pub(crate) fn routes() -> Vec<Route> {
 
 /// Lists the proposals that wait, oldest first. They are few, because agents propose at a
 /// limited pace.
-pub(crate) async fn souls(request: OrgRequest) -> Result<Json<Page<SoulProposal>>> {
-    let found = request.pending_proposals().await?;
-    Ok(Json(Page { items: found.into_iter().map(|one| wire(one, None)).collect(), next: None }))
+pub(crate) async fn souls(
+    request: OrgRequest,
+    QueryParams(SoulProposalsQuery { state, limit }): QueryParams<SoulProposalsQuery>,
+) -> Result<Json<Page<SoulProposal>>> {
+    let state = match state {
+        ProposalState::Pending => DecisionState::Pending,
+        ProposalState::Applied => DecisionState::Applied,
+        ProposalState::Rejected => DecisionState::Rejected,
+        ProposalState::Expired => DecisionState::Expired,
+        ProposalState::Superseded => DecisionState::Superseded,
+    };
+    let limit = PageQuery { cursor: None, limit }.page_size();
+    let found =
+        request.hide_foreign_org(request.operations().soul_proposals(state, limit).await)?;
+    Ok(Json(Page { items: found.into_iter().map(wire).collect(), next: None }))
+}
+
+pub(crate) async fn propose_soul(
+    request: OrgRequest,
+    JsonBody(NewSoulProposal { agent, soul, reason }): JsonBody<NewSoulProposal>,
+) -> Result<(StatusCode, Json<SoulProposal>)> {
+    let made = request.operations().propose_soul(&agent, soul, &reason).await;
+    Ok((StatusCode::CREATED, Json(wire(request.hide_foreign_org(made)?))))
+}
+
+pub(crate) async fn reflect(
+    request: OrgRequest,
+    PathId(agent): PathId,
+) -> Result<Json<SoulReflection>> {
+    let reflection = request.of_named_agent(request.operations().reflect(&agent).await)?;
+    Ok(Json(match reflection {
+        reflection::SoulReflection::TooLittle { .. } => SoulReflection {
+            proposal: None,
+            reason: "no recent conversation in which a person had to step in".to_owned(),
+            looked_back: false,
+        },
+        reflection::SoulReflection::NoChange { reason } => {
+            SoulReflection { proposal: None, reason, looked_back: true }
+        }
+        reflection::SoulReflection::Proposed(made) => SoulReflection {
+            reason: made.proposal.reason.clone(),
+            proposal: Some(wire(*made)),
+            looked_back: true,
+        },
+    }))
 }
 
 pub(crate) async fn soul(request: OrgRequest, PathId(id): PathId) -> Result<Json<SoulProposal>> {
     let id = request.proposal_id(&id).await?;
     let found = request.hide_foreign_org(request.operations().soul_proposal(id).await)?;
-    let ProposalDetail { stored, before, .. } = found;
-    Ok(Json(wire(stored, Some(before))))
+    let ProposalDetail { stored, before, current_version } = found;
+    let (before, current_version) = (Some(before), Some(current_version));
+    Ok(Json(SoulProposal { before, current_version, ..wire(stored) }))
 }
 
 pub(crate) async fn approve_soul(
     request: OrgRequest,
     PathId(id): PathId,
-) -> Result<Json<AppliedSoul>> {
+) -> Result<Json<SoulVersion>> {
     let id = request.proposal_id(&id).await?;
     let applied = request.operations().approve_soul_proposal(id).await;
-    Ok(Json(AppliedSoul { version: request.hide_foreign_org(applied)?.version }))
+    Ok(Json(request.hide_foreign_org(applied)?))
 }
 
 pub(crate) async fn reject_soul(
@@ -109,7 +174,7 @@ pub(crate) async fn reject_soul(
 ) -> Result<Json<SoulProposal>> {
     let id = request.proposal_id(&id).await?;
     let rejected = request.operations().reject_soul_proposal(id, &body.reason).await;
-    Ok(Json(wire(request.hide_foreign_org(rejected)?, None)))
+    Ok(Json(wire(request.hide_foreign_org(rejected)?)))
 }
 
 pub(crate) async fn promotions(request: OrgRequest) -> Result<Json<Page<LevelProposal>>> {
@@ -165,7 +230,7 @@ impl OrgRequest {
     }
 }
 
-fn wire(stored: StoredProposal, before: Option<ostler_domain::soul::Soul>) -> SoulProposal {
+fn wire(stored: StoredProposal) -> SoulProposal {
     let StoredProposal { proposal, author } = stored;
-    SoulProposal { proposal, author, before }
+    SoulProposal { proposal, author, before: None, current_version: None }
 }

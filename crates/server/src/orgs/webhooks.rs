@@ -22,6 +22,7 @@ use super::{OrgRequest, PathId, PathIds};
 use crate::body::{JsonBody, QueryParams};
 use crate::error::{ApiError, Result};
 use crate::route::{Route, delete, get, patch, post};
+use crate::shown_once::ShownOnce;
 
 pub(crate) fn routes() -> Vec<Route> {
     let new = json!({"url": "https://crm.example/ostler", "description": "CRM",
@@ -114,12 +115,12 @@ pub(crate) async fn show(request: OrgRequest, PathId(id): PathId) -> Result<Numb
 pub(crate) async fn create(
     request: OrgRequest,
     JsonBody(new): JsonBody<NewWebhook>,
-) -> Result<(StatusCode, Json<CreatedWebhook>)> {
+) -> Result<ShownOnce<CreatedWebhook>> {
     let NewWebhook { url, description, events } = new;
     let config = WebhookConfig { url, description, events, ..WebhookConfig::default() };
     let created = request.operations().create_webhook(config).await;
     let (stored, secret) = request.hide_foreign_org(created)?;
-    Ok((StatusCode::CREATED, Json(CreatedWebhook { webhook: webhook(&stored), secret })))
+    Ok(ShownOnce(CreatedWebhook { webhook: webhook(&stored), secret }))
 }
 
 pub(crate) async fn change(
@@ -152,11 +153,11 @@ pub(crate) async fn rotate(
     request: OrgRequest,
     PathId(id): PathId,
     JsonBody(rotation): JsonBody<RotateKeyRequest>,
-) -> Result<Json<RotatedKey>> {
+) -> Result<ShownOnce<RotatedKey, 200>> {
     let id = request.webhook_id(&id).await?;
     let overlap = if rotation.at_once { KeyOverlap::None } else { KeyOverlap::Day };
     let rotated = request.operations().rotate_webhook_key(id, overlap).await;
-    Ok(Json(RotatedKey { secret: request.hide_foreign_org(rotated)? }))
+    Ok(ShownOnce(RotatedKey { secret: request.hide_foreign_org(rotated)? }))
 }
 
 pub(crate) async fn test(

@@ -5,15 +5,16 @@ use axum::http::StatusCode;
 use ostler_api::page::{Page, PageQuery};
 use ostler_api::problem::ProblemCode;
 use ostler_api::workflow::{
-    ChangeStepRequest, ChildWorkflow, PublishEventRequest, RetriedWorkflow, StartWorkflowRequest,
-    StartedWorkflow, StepChange, TaskAnswer, WaitingWorkflowCall, Workflow, WorkflowDetail,
-    WorkflowGraph, WorkflowTask,
+    ChangeStepRequest, ChildWorkflow, PublishEventRequest, PublishedEvent, RetriedWorkflow,
+    StartWorkflowRequest, StartedWorkflow, StepChange, TaskAnswer, WaitingWorkflowCall, Workflow,
+    WorkflowDetail, WorkflowGraph, WorkflowTask,
 };
 use ostler_domain::id::WorkflowId;
 use ostler_domain::org::permission::OrgPermission::{Operate, View};
 use ostler_domain::workflow::{StepControl, StepName, Task, WorkflowDefinition};
 use ostler_runtime::operations::GraphFormat;
 use ostler_runtime::workflow::view;
+use ostler_store::PublishOutcome;
 use serde_json::{Value, json};
 
 use super::{OrgRequest, PathId};
@@ -216,14 +217,19 @@ async fn calls(request: OrgRequest) -> Result<Json<Vec<WaitingWorkflowCall>>> {
 async fn publish(
     request: OrgRequest,
     JsonBody(body): JsonBody<PublishEventRequest>,
-) -> Result<StatusCode> {
+) -> Result<Json<PublishedEvent>> {
     let PublishEventRequest { id, name, payload } = body;
     let name = serde_json::from_value(Value::String(name))
         .map_err(|error| ApiError::new(ProblemCode::Invalid, error.to_string()))?;
     let payload = payload.unwrap_or(Value::Null);
     let published = request.operations().publish_event(id, name, &payload).await;
-    request.hide_foreign_org(published)?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(Json(match request.hide_foreign_org(published)? {
+        PublishOutcome::Delivered { workflow, task } => {
+            PublishedEvent::Reached { workflow, task: task.to_string() }
+        }
+        PublishOutcome::Stored => PublishedEvent::Kept,
+        PublishOutcome::Duplicate => PublishedEvent::Repeat,
+    }))
 }
 
 fn parse_task(text: &str) -> Result<Task> {
@@ -250,7 +256,10 @@ fn summary(stored: view::WorkflowSummary) -> Workflow {
         steps: stored.steps,
         waiting_tasks: stored.waits.iter().map(ToString::to_string).collect(),
         reason: stored.why,
-        parent: stored.parent.map(|(parent, _)| parent),
+        parent: stored.parent.as_ref().map(|(parent, _)| *parent),
+        parent_task: stored.parent.map(|(_, task)| task),
+        due: stored.due,
+        leased_until: stored.leased_until,
         spent: stored.spent,
         continues_at: stored.continues_at,
         created_at: stored.created_at,

@@ -4,6 +4,7 @@
 mod agent_messages;
 mod bus;
 mod delegations;
+mod messages;
 mod records;
 mod teams;
 mod wire;
@@ -20,6 +21,7 @@ pub(crate) fn routes() -> Vec<Route> {
     let mut routes = records::routes();
     routes.extend(agent_messages::routes());
     routes.extend(teams::routes());
+    routes.extend(messages::routes());
     routes.extend(delegations::routes());
     routes.extend(work::routes());
     routes.extend(bus::routes());

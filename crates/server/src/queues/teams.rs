@@ -99,7 +99,7 @@ async fn dissolve(request: OrgRequest, PathId(team): PathId) -> Result<Json<Diss
 }
 
 /// Returns the name of a team that exists, and the agents on the bus.
-async fn existing(request: &OrgRequest, name: &str) -> Result<(TeamName, AgentRuntime)> {
+pub(super) async fn existing(request: &OrgRequest, name: &str) -> Result<(TeamName, AgentRuntime)> {
     let name = parse_name(name)?;
     request.hide_foreign_org(request.operations().check_queue_team(&name).await)?;
     Ok((name, request.connected_agents()?))

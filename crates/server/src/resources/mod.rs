@@ -36,7 +36,8 @@ const TOML: &str = "application/toml";
 
 /// Returns the limit of the body of a request that changes something.
 pub(crate) fn max_body(path: &str) -> usize {
-    let is_large = path.ends_with("/resources/apply") || path.ends_with("/import");
+    let ends = ["/resources/apply", "/import", "/contact-messages"];
+    let is_large = ends.iter().any(|end| path.ends_with(end));
     if is_large { MAX_BYTES } else { crate::body::MAX_BYTES }
 }
 

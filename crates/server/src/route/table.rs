@@ -29,6 +29,7 @@ pub(crate) fn groups() -> Vec<Group> {
             routes.extend(orgs::names::routes());
             routes.extend(orgs::keys::routes());
             routes.extend(orgs::account_links::routes());
+            routes.extend(orgs::users::routes());
             routes
         }),
         group("Agents", "Agents, their souls and prompts.", {
@@ -67,6 +68,7 @@ pub(crate) fn groups() -> Vec<Group> {
             let mut routes = orgs::contacts::routes();
             routes.extend(orgs::people::routes());
             routes.extend(orgs::personal_export::routes());
+            routes.extend(orgs::contact_messages::routes());
             routes
         }),
         group("Data", "The business data that tools read.", orgs::data::routes()),
@@ -105,7 +107,11 @@ pub(crate) fn groups() -> Vec<Group> {
         group("Notices", "Notices to the owner.", orgs::notices::routes()),
         group("Credits", "The credit account and its ledger.", orgs::credits::routes()),
         group("Knowledge", "Documents that agents search.", orgs::knowledge::routes()),
-        group("Settings", "Settings of an organization.", orgs::settings::routes()),
+        group("Settings", "Settings of an organization.", {
+            let mut routes = orgs::settings::routes();
+            routes.extend(orgs::models::routes());
+            routes
+        }),
         group(
             "Exchange",
             "Issues, delegations and insights between agencies and clients.",

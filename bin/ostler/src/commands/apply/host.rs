@@ -13,6 +13,7 @@ use ostler_domain::secret::SecretRef;
 use ostler_domain::tool::Integration;
 use ostler_domain::tool::org_tools::OrgTool;
 use ostler_engine::secret::SecretError;
+use ostler_models::catalogue::CatalogueError;
 use ostler_runtime::channel_binding::binding_config;
 use ostler_runtime::operations::BotHost;
 use ostler_runtime::operations::world::ApplyHost;
@@ -21,7 +22,7 @@ use ostler_world::plan::Plan;
 
 use super::notes::notes;
 use crate::installation::Installation;
-use crate::{app, random, secrets, tool_check};
+use crate::{app, model_catalogue, random, secrets, tool_check};
 
 /// The services that need a key.
 const SERVICES_WITH_KEY: [&str; 1] = ["unsplash"];
@@ -100,6 +101,16 @@ impl ApplyHost for Host {
 
     fn tool_notes(&self, org: OrgId, tool: &OrgTool) -> Vec<String> {
         tool_check::missing_secrets(&self.installation, org, tool)
+    }
+
+    fn check_model(&self, name: &str) -> Result<Option<String>, String> {
+        let catalogue = model_catalogue::build(&self.installation);
+        match catalogue.map_err(|error| format!("{error:#}"))?.check(name) {
+            Ok(()) => Ok(None),
+            // The key may be set where the agents run.
+            Err(error @ CatalogueError::NoKey { .. }) => Ok(Some(error.to_string())),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     fn plan_notes(&self, plan: &Plan) -> Vec<String> {

@@ -4,16 +4,17 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
+use ostler_domain::contact::SenderProof;
 use ostler_domain::hierarchy::issue::IssueDecision;
-use ostler_domain::id::{BindingId, OrgId, RunId};
+use ostler_domain::id::{BindingId, InboxId, OrgId, RunId};
 use ostler_domain::message::MessagePart;
 use ostler_domain::session::key::{ConversationEntry, ConversationKey, Peer};
 use ostler_runtime::operations::{Actor, Operations};
-use ostler_store::Store;
+use ostler_runtime::records::entry::{InboxEntry, IncomingMessage, MessageSender};
+use ostler_store::{AcceptOutcome, Store};
 
 use crate::app::App;
-use crate::commands::send;
-use crate::commands::session::view::{CallDetail, newest_session, print_lines};
+use crate::commands::session::view::{CallDetail, ConversationView, newest_session, print_lines};
 use crate::screen::{DIM, print_prose};
 
 /// The agency of Bella Pizza.
@@ -66,10 +67,62 @@ pub(super) async fn play(app: &App, org: OrgId, webchat: BindingId) -> anyhow::R
 
 /// Writes a message and prints what follows.
 async fn say(app: &App, key: &ConversationKey, text: &str) -> anyhow::Result<()> {
-    let message = send::accept(app, key, vec![MessagePart::text(text)]).await?;
-    let (view, run) = send::wait_for_reply(app, key, message, TIMEOUT).await?;
+    let message = accept(app, key, vec![MessagePart::text(text)]).await?;
+    let (view, run) = wait_for_reply(app, key, message).await?;
     print_lines(view.lines_of(run), 2, CallDetail::Brief);
     Ok(())
+}
+
+/// Puts a message of the customer into the inbox.
+async fn accept(
+    app: &App,
+    key: &ConversationKey,
+    parts: Vec<MessagePart>,
+) -> anyhow::Result<InboxId> {
+    let (Peer::Person(name) | Peer::Group(name)) = &key.peer;
+    let id = format!("demo-{}", ostler_bus::next_id());
+    let from = MessageSender {
+        identifier: name.clone(),
+        name: Some(capitalize(name)),
+        locale: None,
+        proof: SenderProof::Proven,
+    };
+    let provider_id = Some(id.clone());
+    let entry = InboxEntry::Message(IncomingMessage {
+        parts,
+        from,
+        provider_id,
+        ..IncomingMessage::default()
+    });
+    match app.intake.accept(key.clone(), &id, &entry).await? {
+        AcceptOutcome::New(id) | AcceptOutcome::Duplicate(id) => Ok(id),
+    }
+}
+
+fn capitalize(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// Waits until a message is answered, and returns the conversation and the run that
+/// answered it.
+async fn wait_for_reply(
+    app: &App,
+    key: &ConversationKey,
+    message: InboxId,
+) -> anyhow::Result<(ConversationView, RunId)> {
+    let wait = async {
+        loop {
+            if let Some(view) = newest_session(app, key).await?
+                && let Some(run) = view.runs.iter().find(|run| run.input.contains(&message))
+            {
+                let run = run.id;
+                return anyhow::Ok((view, run));
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    };
+    tokio::time::timeout(TIMEOUT, wait).await.context("the agent did not answer")?
 }
 
 /// Resolves the open issue that an org has received, as its people do, and prints what the

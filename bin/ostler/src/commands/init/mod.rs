@@ -10,12 +10,12 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use ostler_domain::id::OrgId;
-use ostler_domain::org::key_scope::{DEFAULT_KEY_DAYS, KeyScopes, key_lifetime};
+use ostler_domain::org::key_scope::KeyScopes;
+use ostler_domain::org::new_key::KeyLifetime;
 use ostler_domain::org::role::Role;
-use ostler_domain::secret::ApiKeySecret;
 use ostler_engine::tool::ToolSet;
 use ostler_runtime::deps::Clock;
-use ostler_runtime::operations::{Actor, Operations};
+use ostler_runtime::operations::{Actor, CreatedKey, NewKey, Operations};
 use ostler_runtime::toolbox::Toolbox;
 use ostler_store::{PlatformParts, SCHEMA_VERSION, Store};
 
@@ -23,11 +23,11 @@ use self::questions::Administrator;
 use self::report::{InitReport, Token};
 use super::args::OutputArgs;
 use super::demo::folder::is_demo;
-use super::password_link::PasswordLink;
+use super::password_link::password_link;
+use crate::bus_check;
 use crate::config::redact::redact;
 use crate::config::{Config, keys};
 use crate::installation::{CONFIG_FILE, Installation};
-use crate::{bus_check, random};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -70,8 +70,6 @@ pub(crate) struct InitArgs {
     output: OutputArgs,
 }
 
-/// The prefix of every key, by which leaked keys are recognized.
-const KEY_PREFIX: &str = "osk_";
 /// The name of the first administrator's key.
 const KEY_NAME: &str = "first administrator";
 
@@ -116,7 +114,7 @@ pub(crate) async fn run(args: &InitArgs) -> anyhow::Result<()> {
         Some(Administrator { email, .. }) if !before.administrator => {
             let created = operations.as_actor(Actor::Terminal, platform);
             let created = created.create_password_code(email).await?;
-            Some(PasswordLink::new(&installation, created))
+            Some(password_link(&installation, created))
         }
         _ => None,
     };
@@ -199,9 +197,12 @@ async fn create_token(operations: &Operations, platform: OrgId) -> anyhow::Resul
             None => break,
         }
     }
-    let secret: ApiKeySecret = format!("{KEY_PREFIX}{}", random::hex()?).parse()?;
-    let expires_at = Clock::system().now() + key_lifetime(DEFAULT_KEY_DAYS);
-    let (role, scopes) = (Role::PlatformAdmin, KeyScopes::default());
-    let id = operations.create_key(KEY_NAME, role, scopes, Some(expires_at), &secret).await?;
-    Ok(Some(Token { id, secret, expires_at }))
+    let new = NewKey {
+        name: KEY_NAME.to_owned(),
+        role: Role::PlatformAdmin,
+        scopes: KeyScopes::default(),
+        lifetime: KeyLifetime::Usual,
+    };
+    let CreatedKey { key, secret } = operations.create_key(new).await?;
+    Ok(key.expires_at.map(|expires_at| Token { id: key.id, secret, expires_at }))
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ostler_api::account::PasswordLink;
 use ostler_domain::id::KeyId;
 use ostler_domain::secret::ApiKeySecret;
 use ostler_domain::time::Timestamp;
@@ -10,7 +11,7 @@ use serde_json::json;
 
 use super::questions::Administrator;
 use super::{CONFIG_FILE, is_complete};
-use crate::commands::password_link::PasswordLink;
+use crate::commands::password_link::link_json;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
 use crate::config::redact::redact;
@@ -118,7 +119,7 @@ impl InitReport<'_> {
                 json!({"id": id, "secret": secret.expose(), "expires_at": expires_at});
         }
         if let Some(link) = &self.link {
-            summary["password_link"] = link.json();
+            summary["password_link"] = link_json(link);
         }
         crate::commands::print_json(&summary)
     }

@@ -1,18 +1,19 @@
 //! `ostler key ls`.
 
+use ostler_api::key::ListedKey;
 use ostler_domain::org::key_scope::KeyScopes;
 use ostler_runtime::deps::Clock;
 use serde_json::json;
 
 use super::LIST_LIMIT;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::commands::session::view::format_time;
 use crate::screen::{Cell, HEADER, print_rows};
 
 pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(args).await?;
-    let keys = operator.org(&org).keys(None, LIST_LIMIT).await?;
+    let org = open_org(args).await?;
+    let keys: Vec<ListedKey> = org.list(&["keys"], &[], LIST_LIMIT).await?;
     if args.output.json {
         let all: Vec<_> = keys
             .iter()
@@ -25,7 +26,7 @@ pub(super) async fn run(args: &OrgArgs) -> anyhow::Result<()> {
         return crate::commands::print_json(&all);
     }
     if keys.is_empty() {
-        anstream::println!("{} has no keys; create one with `ostler key create`", org.name);
+        anstream::println!("{} has no keys; create one with `ostler key create`", org.org.name);
         return Ok(());
     }
     let header = ["key", "name", "role", "scopes", "begins with", "last used", "state"];

@@ -9,7 +9,7 @@ use clap::Subcommand;
 use super::args::OrgArgs;
 
 /// The most keys that are listed.
-const LIST_LIMIT: u32 = 200;
+const LIST_LIMIT: usize = 200;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
@@ -21,7 +21,8 @@ Examples:
   ostler key create importer --org bella --role admin --scope knowledge:write
 
 A key expires after 90 days unless --days or --never-expires says otherwise. Scopes only
-narrow what the role allows.")]
+narrow what the role allows. Nobody makes a key with more rights than their own, and a
+key that a key makes has its scopes or fewer, and does not outlive it.")]
     Create(create::KeyCreateArgs),
     /// List keys, including revoked ones
     #[command(after_help = "\

@@ -1,13 +1,14 @@
 //! `ostler member add`.
 
 use clap::Args;
+use ostler_api::org::{AddedMember, NewMemberRequest};
 use ostler_domain::org::role::Role;
-use ostler_runtime::operations::NewMember;
 
-use super::member_json;
+use super::wire_member_json;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{open_org, print_result};
-use crate::commands::password_link::PasswordLink;
+use crate::commands::operator::print_result;
+use crate::commands::password_link::{link_json, print_link};
 
 #[derive(Debug, Args)]
 pub(crate) struct MemberAddArgs {
@@ -25,20 +26,22 @@ pub(crate) struct MemberAddArgs {
 }
 
 pub(super) async fn run(args: &MemberAddArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let new = NewMember { email: args.email.clone(), name: args.name.clone(), role: args.role };
-    let (member, code) = operator.org(&org).add_member_with_code(new).await?;
-    let text = format!("{} is {} of {}", member.user.email, member.role, org.name);
-    let Some(code) = code else {
-        return print_result(&args.target.output, &member_json(&member), &text);
+    let org = open_org(&args.target).await?;
+    let new = NewMemberRequest {
+        email: args.email.clone(),
+        name: args.name.clone(),
+        role: args.role,
+        password_link: true,
     };
-    let link = PasswordLink::new(&operator.installation, code);
-    if args.target.output.json {
-        let mut json = member_json(&member);
-        json["password_link"] = link.json();
-        return crate::commands::print_json(&json);
+    let AddedMember { member, password_link } = org.post(&["members"], &new).await?;
+    let text = format!("{} is {} of {}", member.email, member.role, org.org.name);
+    let mut json = wire_member_json(&member);
+    if let Some(link) = &password_link {
+        json["password_link"] = link_json(link);
     }
-    anstream::println!("{text}");
-    link.print();
+    print_result(&args.target.output, &json, &text)?;
+    if let (Some(link), false) = (&password_link, args.target.output.json) {
+        print_link(link);
+    }
     Ok(())
 }

@@ -1,17 +1,15 @@
 //! `ostler member invite`.
 
 use clap::Args;
+use ostler_api::org::{CreatedInvitation, NewInvitationRequest};
 use ostler_domain::org::people::{DEFAULT_INVITATION_DAYS, MAX_INVITATION_DAYS};
 use ostler_domain::org::role::Role;
-use ostler_domain::secret::InvitationCode;
 use serde_json::json;
 
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
-use crate::commands::password_link::activation_link;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
-use crate::random;
 use crate::screen::DIM;
 
 #[derive(Debug, Args)]
@@ -31,24 +29,24 @@ pub(crate) struct MemberInviteArgs {
 }
 
 pub(super) async fn run(args: &MemberInviteArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let code: InvitationCode = format!("{}{}", InvitationCode::PREFIX, random::hex()?).parse()?;
-    let invitation = operator.org(&org).invite(&args.email, args.role, args.days, &code).await?;
-    let code = code.expose();
+    let org = open_org(&args.target).await?;
+    let new =
+        NewInvitationRequest { email: args.email.clone(), role: args.role, days: Some(args.days) };
+    let CreatedInvitation { invitation, code, link } = org.post(&["invitations"], &new).await?;
     if args.target.output.json {
         let json = json!({"id": invitation.id, "email": invitation.email, "role": invitation.role,
             "expires_at": rfc3339(invitation.expires_at), "code": code,
-            "link": activation_link(&operator.installation, code)});
+            "link": link});
         return crate::commands::print_json(&json);
     }
     anstream::println!("{code}");
     anstream::eprintln!(
         "{DIM}Send this code to {} yourself; it is not shown again. It works once, until {}, at the \
-         server, where the person chooses a password, or here:\n  {}\n  \
+         server, where the person chooses a password, or on the machine:\n  {}\n  \
          ostler member accept {code} --name NAME{DIM:#}",
         invitation.email,
         format_time(invitation.expires_at),
-        activation_link(&operator.installation, code)
+        link
     );
     Ok(())
 }

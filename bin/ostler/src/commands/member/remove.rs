@@ -1,12 +1,11 @@
 //! `ostler member remove`.
 
 use clap::Args;
-use ostler_runtime::operations::RemovedMember;
-use serde_json::json;
+use ostler_api::org::RemovedPerson;
 
-use super::member_json;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{open_org, print_result};
+use crate::commands::operator::print_result;
 
 #[derive(Debug, Args)]
 pub(crate) struct MemberRemoveArgs {
@@ -18,20 +17,13 @@ pub(crate) struct MemberRemoveArgs {
 }
 
 pub(super) async fn run(args: &MemberRemoveArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let (json, text) = match operator.org(&org).remove_member(&args.member).await? {
-        RemovedMember::Member(member) => {
-            let text = format!("{} is no member of {} any more", member.user.email, org.name);
-            let mut json = member_json(&member);
-            json["state"] = "removed".into();
-            (json, text)
+    let org = open_org(&args.target).await?;
+    let removed: RemovedPerson = org.delete(&["members", &args.member]).await?;
+    let text = match &removed {
+        RemovedPerson::Removed { email, .. } => {
+            format!("{email} is no member of {} any more", org.org.name)
         }
-        RemovedMember::Invitation(invitation) => {
-            let text = format!("the invitation of {} is withdrawn", invitation.email);
-            let json =
-                json!({"state": "withdrawn", "id": invitation.id, "email": invitation.email});
-            (json, text)
-        }
+        RemovedPerson::Withdrawn { email, .. } => format!("the invitation of {email} is withdrawn"),
     };
-    print_result(&args.target.output, &json, &text)
+    print_result(&args.target.output, &serde_json::to_value(&removed)?, &text)
 }

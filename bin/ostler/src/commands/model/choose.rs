@@ -1,13 +1,12 @@
 //! `ostler model use`.
 
-use anyhow::bail;
 use clap::Args;
-use ostler_models::catalogue::CatalogueError;
+use ostler_api::org::{ChosenModels, ModelChoice};
 use serde_json::json;
 
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{open_org, print_result};
-use crate::model_catalogue;
+use crate::commands::operator::print_result;
 use crate::screen::WARNING;
 
 #[derive(Debug, Args)]
@@ -23,24 +22,18 @@ pub(crate) struct ModelUseArgs {
 }
 
 pub(super) async fn run(args: &ModelUseArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let catalogue = model_catalogue::build(&operator.installation)?;
-    for name in &args.names {
-        match catalogue.check(name) {
-            Ok(()) => {}
-            // The key may be set where the agents run.
-            Err(error @ CatalogueError::NoKey { .. }) => {
-                anstream::eprintln!("{WARNING}note{WARNING:#}: {error}");
-            }
-            Err(error) => bail!(error),
-        }
+    let org = open_org(&args.target).await?;
+    let choice = ModelChoice { models: args.names.clone() };
+    let ChosenModels { before, models, notes } = org.put(&["models"], &choice).await?;
+    for note in &notes {
+        anstream::eprintln!("{WARNING}note{WARNING:#}: {note}");
     }
-    let before = operator.org(&org).set_models(args.names.clone()).await?;
-    let done = json!({"org": org.id, "before": before, "models": args.names});
+    let done = json!({"org": org.org.id, "before": before, "models": models});
+    let name = &org.org.name;
     let text = match &args.names[..] {
-        names if before == names => format!("{} has these models already", org.name),
-        [] => format!("agents of {} without a model use the one of the installation", org.name),
-        names => format!("agents of {} without a model use {}", org.name, names.join(", then ")),
+        names if *before == *names => format!("{name} has these models already"),
+        [] => format!("agents of {name} without a model use the one of the installation"),
+        names => format!("agents of {name} without a model use {}", names.join(", then ")),
     };
     print_result(&args.target.output, &done, &text)
 }

@@ -3,27 +3,24 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
 use clap::{Args, Subcommand, ValueEnum};
+use ostler_api::hierarchy::{NewSoulProposal, RejectProposalRequest, SoulProposal, SoulReflection};
+use ostler_api::page::Page;
 use ostler_domain::id::ProposalId;
-use ostler_domain::org::Org;
+use ostler_domain::soul::SoulVersion;
 use ostler_domain::soul::proposal::{ProposalAuthor, ProposalStatus};
-use ostler_runtime::operations::reflection::{SoulReflection, SoulReflector};
-use ostler_runtime::operations::{Actor, ProposalDetail};
-use ostler_store::{DecisionState, StoredProposal};
 use serde_json::{Value, json};
 
 use super::{SoulArgs, changes, document, print_changes};
-use crate::app::App;
+use crate::api_client::{AgentNames, ApiClient, OrgApi, not_here, open_org};
 use crate::commands::args::{OrgArgs, match_id};
-use crate::commands::operator::{Operator, open_org, print_result};
-use crate::commands::session::view::{AgentNames, format_time};
+use crate::commands::operator::print_result;
+use crate::commands::session::view::format_time;
 use crate::model_uses::ModelUseRecorder;
-use crate::refused_command::NotHere;
 use crate::screen::{Cell, HEADER, NextCommand, WARNING, print_next, print_rows};
 
 /// The most proposals that are listed.
-const LIST_LIMIT: u32 = 100;
+const LIST_LIMIT: &str = "100";
 
 #[derive(Debug, Args)]
 pub(crate) struct ProposeArgs {
@@ -103,42 +100,36 @@ pub(crate) struct RejectArgs {
 pub(super) async fn propose(args: &ProposeArgs) -> anyhow::Result<()> {
     let soul = document::read(&args.file)?;
     let target = &args.soul.target;
-    let (operator, org) = open_org(target).await?;
-    let made = operator.org(&org).propose_soul(&args.soul.agent, soul, &args.reason).await?;
-    let id = made.proposal.id;
-    let text =
-        format!("{id} waits for a decision: `ostler soul proposals show {id} --org {}`", org.slug);
+    let org = open_org(target).await?;
+    let (agent, reason) = (args.soul.agent.clone(), args.reason.clone());
+    let new = NewSoulProposal { agent, soul, reason };
+    let made: SoulProposal = org.post(&["soul-proposals"], &new).await?;
+    let (id, slug) = (made.proposal.id, &org.org.slug);
+    let text = format!("{id} waits for a decision: `ostler soul proposals show {id} --org {slug}`");
     print_result(&target.output, &serde_json::to_value(&made)?, &text)
 }
 
 pub(super) async fn reflect(args: &SoulArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let app = App::new(&operator.installation, operator.store.clone())?;
-    let model_uses = ModelUseRecorder::new(&app.store, &app.catalogue);
-    let reflector = SoulReflector::for_worker(&app.worker);
-    let reflection = reflector.reflect(Actor::Terminal, org.id, &args.agent).await;
-    model_uses.record().await;
-    let (json, text) = match reflection? {
-        SoulReflection::TooLittle { .. } => {
-            let reason = "no recent conversation in which a person had to step in";
-            (
-                json!({"proposal": null, "reason": reason}),
-                format!("{reason}: nothing to learn from"),
+    let (api, app) = ApiClient::open_with_app(&args.target.installation).await?;
+    let org = api.find_org(&args.target.org).await?;
+    let model_uses = app.map(|app| ModelUseRecorder::new(&app.store, &app.catalogue));
+    let path = ["agents", &args.agent, "soul", "reflect"];
+    let reflection = org.post::<SoulReflection>(&path, &()).await;
+    if let Some(model_uses) = model_uses {
+        model_uses.record().await;
+    }
+    let SoulReflection { proposal, reason, looked_back } = &reflection?;
+    let text = match proposal {
+        None if *looked_back => format!("no change is proposed: {reason}"),
+        None => format!("{reason}: nothing to learn from"),
+        Some(made) => {
+            let (id, slug) = (made.proposal.id, &org.org.slug);
+            format!(
+                "{id} waits for a decision: {reason}\n`ostler soul proposals show {id} --org {slug}`"
             )
         }
-        SoulReflection::NoChange { reason } => (
-            json!({"proposal": null, "reason": reason}),
-            format!("no change is proposed: {reason}"),
-        ),
-        SoulReflection::Proposed(made) => {
-            let (id, slug) = (made.proposal.id, &org.slug);
-            let text = format!(
-                "{id} waits for a decision: {}\n`ostler soul proposals show {id} --org {slug}`",
-                made.proposal.reason
-            );
-            (json!({"proposal": made, "reason": made.proposal.reason}), text)
-        }
     };
+    let json = json!({"proposal": proposal, "reason": reason});
     print_result(&args.target.output, &json, &text)
 }
 
@@ -152,26 +143,21 @@ pub(super) async fn run(command: &ProposalsCommand) -> anyhow::Result<()> {
 }
 
 async fn ls(args: &LsArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let state = match args.state {
-        ProposalState::Pending => DecisionState::Pending,
-        ProposalState::Applied => DecisionState::Applied,
-        ProposalState::Rejected => DecisionState::Rejected,
-        ProposalState::Expired => DecisionState::Expired,
-        ProposalState::Superseded => DecisionState::Superseded,
-    };
-    let found = operator.org(&org).soul_proposals(state, LIST_LIMIT).await?;
+    let org = open_org(&args.target).await?;
+    let state = args.state.to_possible_value();
+    let state = state.as_ref().map_or("pending", |value| value.get_name());
+    let found = in_state(&org, state).await?;
     if args.target.output.json {
         return crate::commands::print_json(&found);
     }
     if found.is_empty() {
-        anstream::println!("no such proposal in {}", org.name);
+        anstream::println!("no such proposal in {}", org.org.name);
         return Ok(());
     }
-    let names = AgentNames::load(&operator.store, org.id).await?;
+    let names = org.agent_names().await?;
     let header = ["proposal", "agent", "by", "why", "made", "expires"];
     let mut rows = vec![header.map(|text| Cell::styled(text, HEADER))];
-    rows.extend(found.iter().map(|StoredProposal { proposal, author }| {
+    rows.extend(found.iter().map(|SoulProposal { proposal, author, .. }| {
         [
             Cell::id(&proposal.id).with_style(WARNING),
             names.get(proposal.target).into(),
@@ -184,7 +170,7 @@ async fn ls(args: &LsArgs) -> anyhow::Result<()> {
     print_rows(&rows);
     let first = found[0].proposal.id;
     print_next([NextCommand::new(
-        format!("ostler soul proposals show {first} --org {}", org.slug),
+        format!("ostler soul proposals show {first} --org {}", org.org.slug),
         "",
     )]);
     Ok(())
@@ -199,24 +185,24 @@ fn author_name(author: ProposalAuthor, names: &AgentNames) -> String {
 }
 
 async fn show(args: &ProposalArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let id = find(&operator, &org, &args.proposal).await?;
-    let ProposalDetail { stored, before, current_version } =
-        operator.org(&org).soul_proposal(id).await?;
-    let changes = changes(&before, &stored.proposal.soul);
+    let org = open_org(&args.target).await?;
+    let id = find(&org, &args.proposal).await?;
+    let mut shown: SoulProposal = org.get(&["soul-proposals", &id.to_string()]).await?;
+    let before = shown.before.take().unwrap_or_default();
+    let changes = changes(&before, &shown.proposal.soul);
     if args.target.output.json {
-        let mut shown = serde_json::to_value(&stored)?;
-        shown["changes"] = Value::Array(changes);
-        shown["current_version"] = json!(current_version);
-        return crate::commands::print_json(&shown);
+        let mut json = serde_json::to_value(&shown)?;
+        json["changes"] = Value::Array(changes);
+        return crate::commands::print_json(&json);
     }
-    let names = AgentNames::load(&operator.store, org.id).await?;
-    let proposal = &stored.proposal;
+    let names = org.agent_names().await?;
+    let (proposal, slug) = (&shown.proposal, &org.org.slug);
+    let current_version = shown.current_version.unwrap_or(proposal.base_version);
     anstream::println!(
         "{HEADER}{id}{HEADER:#}  {} (version {}), by {}: {}",
         names.get(proposal.target),
         proposal.base_version,
-        author_name(stored.author, &names),
+        author_name(shown.author, &names),
         proposal.reason,
     );
     print_changes(&changes);
@@ -225,9 +211,9 @@ async fn show(args: &ProposalArgs) -> anyhow::Result<()> {
             anstream::println!("the soul is at version {current_version} now; propose it again");
         }
         ProposalStatus::Pending => print_next([
-            NextCommand::new(format!("ostler soul proposals approve {id} --org {}", org.slug), ""),
+            NextCommand::new(format!("ostler soul proposals approve {id} --org {slug}"), ""),
             NextCommand::new(
-                format!("ostler soul proposals reject {id} --org {} --reason …", org.slug),
+                format!("ostler soul proposals reject {id} --org {slug} --reason …"),
                 "",
             ),
         ]),
@@ -241,30 +227,37 @@ async fn show(args: &ProposalArgs) -> anyhow::Result<()> {
 }
 
 async fn approve(args: &ProposalArgs) -> anyhow::Result<()> {
-    let (operator, org) = open_org(&args.target).await?;
-    let id = find(&operator, &org, &args.proposal).await?;
-    let version = operator.org(&org).approve_soul_proposal(id).await?;
+    let org = open_org(&args.target).await?;
+    let id = find(&org, &args.proposal).await?;
+    let path = ["soul-proposals", &id.to_string(), "approve"];
+    let version: SoulVersion = org.post(&path, &()).await?;
     let text = format!("{id} is approved: version {} of the soul", version.version);
     print_result(&args.target.output, &serde_json::to_value(&version)?, &text)
 }
 
 async fn reject(args: &RejectArgs) -> anyhow::Result<()> {
     let ProposalArgs { proposal, target } = &args.proposal;
-    let (operator, org) = open_org(target).await?;
-    let id = find(&operator, &org, proposal).await?;
-    let rejected = operator.org(&org).reject_soul_proposal(id, &args.reason).await?;
+    let org = open_org(target).await?;
+    let id = find(&org, proposal).await?;
+    let path = ["soul-proposals", &id.to_string(), "reject"];
+    let request = RejectProposalRequest { reason: args.reason.clone() };
+    let rejected: SoulProposal = org.post(&path, &request).await?;
     print_result(&target.output, &serde_json::to_value(&rejected)?, &format!("{id} is rejected"))
 }
 
+/// Returns the proposals in a state, oldest first.
+async fn in_state(org: &OrgApi, state: &str) -> anyhow::Result<Vec<SoulProposal>> {
+    let query = [("state", state), ("limit", LIST_LIMIT)];
+    let found: Page<SoulProposal> = org.query(&["soul-proposals"], &query).await?;
+    Ok(found.items)
+}
+
 /// Finds a proposal by its id, or a pending one by the end of it.
-async fn find(operator: &Operator, org: &Org, text: &str) -> anyhow::Result<ProposalId> {
-    let pending = operator.org(org).soul_proposals(DecisionState::Pending, LIST_LIMIT).await?;
-    let known: Vec<ProposalId> = pending.iter().map(|stored| stored.proposal.id).collect();
-    match match_id(text, &known)? {
-        Some(id) => Ok(id),
-        None => bail!(NotHere(format!(
-            "no proposal {text} waits in {}; see `ostler soul proposals ls`",
-            org.name
-        ))),
-    }
+async fn find(org: &OrgApi, text: &str) -> anyhow::Result<ProposalId> {
+    let pending = in_state(org, "pending").await?;
+    let known: Vec<ProposalId> = pending.iter().map(|one| one.proposal.id).collect();
+    match_id(text, &known)?.ok_or_else(|| {
+        let name = &org.org.name;
+        not_here(format!("no proposal {text} waits in {name}; see `ostler soul proposals ls`"))
+    })
 }

@@ -1,13 +1,13 @@
 //! `ostler team broadcast`.
 
 use clap::Args;
-use ostler_bus::Envelope;
+use ostler_api::team_message::{SentBroadcast, TeamBroadcast, UnreachedAgent};
 use ostler_domain::queue_agent::name::TeamName;
-use ostler_domain::queue_agent::team_lifecycle::Team;
 use serde_json::json;
 
-use crate::agent_client::{AgentClient, UnavailableAgent};
+use super::start_members;
 use crate::commands::args::{BusArgs, MessageArgs};
+use crate::queue_api::with_queues;
 use crate::screen::{DIM, HEADER};
 
 #[derive(Debug, Args)]
@@ -22,33 +22,28 @@ pub(crate) struct TeamBroadcastArgs {
 }
 
 pub(super) async fn run(args: &TeamBroadcastArgs) -> anyhow::Result<()> {
-    let client = AgentClient::open(&args.bus).await?;
-    let team = client.team(&args.name).await?;
-    let message = client.new_message(&args.message).await?;
-    let (id, code) = (message.message.id, message.reference);
-    let sent = broadcast(&client, &team, message).await;
-    client.close().await?;
-    let unavailable = sent?;
-    let count = team.members().len() - unavailable.len();
+    let message = TeamBroadcast {
+        text: args.message.text.clone(),
+        kind: Some(args.message.kind.to_string()),
+    };
+    let path = ["queue-teams", args.name.as_str(), "messages"];
+    let sent: SentBroadcast = with_queues(&args.bus, async |queues| {
+        let members = start_members(queues, &args.name).await?;
+        let sent = queues.org.post(&path, &message).await?;
+        queues.wait_until_handled(&members).await?;
+        Ok(sent)
+    })
+    .await?;
+    let SentBroadcast { message, reference, told, missed } = &sent;
     if args.bus.output.json {
-        let missed: Vec<_> = unavailable.iter().map(|agent| &agent.name).collect();
-        let report = json!({ "message": id, "reference": code, "told": count, "missed": missed });
+        let missed: Vec<_> = missed.iter().map(|one| &one.agent).collect();
+        let report =
+            json!({"message": message, "reference": reference, "told": told, "missed": missed});
         return crate::commands::print_json(&report);
     }
-    anstream::println!("{HEADER}{code}{HEADER:#}  sent to {count} members of {}", args.name);
-    for UnavailableAgent { name, error } in &unavailable {
-        anstream::println!("  {name}  {DIM}{error}{DIM:#}");
+    anstream::println!("{HEADER}{reference}{HEADER:#}  sent to {told} members of {}", args.name);
+    for UnreachedAgent { agent, why } in missed {
+        anstream::println!("  {agent}  {DIM}{why}{DIM:#}");
     }
     Ok(())
-}
-
-async fn broadcast(
-    client: &AgentClient,
-    team: &Team,
-    message: Envelope,
-) -> anyhow::Result<Vec<UnavailableAgent>> {
-    let unavailable = client.start(team.members()).await?;
-    client.runtime.broadcast(&team.name, message).await?;
-    client.wait_until_handled(team.members()).await?;
-    Ok(unavailable)
 }

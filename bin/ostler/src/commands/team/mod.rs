@@ -7,7 +7,14 @@ mod ls;
 mod members;
 mod stop;
 
+use std::collections::BTreeSet;
+
 use clap::Subcommand;
+use ostler_api::page::Page;
+use ostler_domain::queue_agent::name::{AgentName, TeamName};
+use ostler_domain::queue_agent::team_lifecycle::Team;
+
+use crate::queue_api::QueueApi;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TeamCommand {
@@ -66,4 +73,14 @@ pub(crate) async fn run(command: &TeamCommand) -> anyhow::Result<()> {
         TeamCommand::Broadcast(args) => broadcast::run(args).await,
         TeamCommand::Stop(args) => stop::run(args).await,
     }
+}
+
+/// Starts those members of a team that can run in this process, and returns all of them. The
+/// request that follows says whether there is such a team.
+async fn start_members(queues: &QueueApi, name: &TeamName) -> anyhow::Result<BTreeSet<AgentName>> {
+    let teams: Page<Team> = queues.org.get(&["queue-teams"]).await?;
+    let team = teams.items.iter().find(|team| team.name == *name);
+    let members = team.map(|team| team.members().clone()).unwrap_or_default();
+    queues.start_available(&members).await?;
+    Ok(members)
 }

@@ -1,10 +1,11 @@
 //! `ostler user invite`.
 
 use clap::Args;
+use ostler_api::account::PasswordLink;
 
+use crate::api_client::ApiClient;
 use crate::commands::args::{InstallationArgs, OutputArgs};
-use crate::commands::operator::Operator;
-use crate::commands::password_link::PasswordLink;
+use crate::commands::password_link::{link_json, print_link};
 
 #[derive(Debug, Args)]
 pub(crate) struct UserInviteArgs {
@@ -18,13 +19,11 @@ pub(crate) struct UserInviteArgs {
 }
 
 pub(super) async fn run(args: &UserInviteArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let platform = operator.platform().await?;
-    let created = operator.org(&platform).create_password_code(&args.user).await?;
-    let link = PasswordLink::new(&operator.installation, created);
+    let platform = ApiClient::open(&args.installation).await?.platform().await?;
+    let link: PasswordLink = platform.post(&["members", &args.user, "password-code"], &()).await?;
     if args.output.json {
-        return crate::commands::print_json(&link.json());
+        return crate::commands::print_json(&link_json(&link));
     }
-    link.print();
+    print_link(&link);
     Ok(())
 }

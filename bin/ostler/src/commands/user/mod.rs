@@ -6,12 +6,7 @@ mod sessions;
 mod set;
 mod show;
 
-use std::collections::BTreeMap;
-
 use clap::Subcommand;
-use ostler_domain::id::OrgId;
-use ostler_store::{Store, UserAccount};
-use serde_json::{Value, json};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
@@ -61,27 +56,4 @@ pub(crate) async fn run(command: &UserCommand) -> anyhow::Result<()> {
         UserCommand::Sessions(args) => sessions::list(args).await,
         UserCommand::LogOut(args) => sessions::end(args).await,
     }
-}
-
-/// The slugs of all orgs.
-struct OrgSlugs(BTreeMap<OrgId, String>);
-
-impl OrgSlugs {
-    async fn load(store: &Store) -> anyhow::Result<Self> {
-        Ok(Self(store.orgs().await?.into_iter().map(|org| (org.id, org.slug)).collect()))
-    }
-
-    fn get(&self, id: OrgId) -> String {
-        self.0.get(&id).cloned().unwrap_or_else(|| id.to_string())
-    }
-}
-
-fn account_json(account: &UserAccount, slugs: &OrgSlugs) -> Value {
-    let UserAccount { user, password, memberships } = account;
-    let memberships: Vec<Value> = memberships
-        .iter()
-        .map(|one| json!({"org": slugs.get(one.org), "org_id": one.org, "role": one.role}))
-        .collect();
-    json!({"id": user.id, "email": user.email, "name": user.name,
-        "can_log_in": password.is_some(), "memberships": memberships})
 }

@@ -1,11 +1,13 @@
 //! `ostler user sessions` and `ostler user log-out`.
 
 use clap::Args;
-use ostler_store::Login;
+use ostler_api::account::{EndedLogins, LoginSession};
+use ostler_api::user::User;
 use serde_json::{Value, json};
 
+use crate::api_client::ApiClient;
 use crate::commands::args::{InstallationArgs, OutputArgs};
-use crate::commands::operator::{Operator, print_result};
+use crate::commands::operator::print_result;
 use crate::commands::rfc3339;
 use crate::commands::session::view::format_time;
 use crate::screen::{Cell, HEADER, print_rows};
@@ -23,9 +25,10 @@ pub(crate) struct UserSessionsArgs {
 
 /// Lists the browsers that are logged in.
 pub(super) async fn list(args: &UserSessionsArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let platform = operator.platform().await?;
-    let (_, logins) = operator.org(&platform).logins_of(&args.user).await?;
+    let platform = ApiClient::open(&args.installation).await?.platform().await?;
+    let user: User = platform.get(&["users", &args.user]).await?;
+    let path = ["members", &user.id.to_string(), "logins"];
+    let logins: Vec<LoginSession> = platform.get(&path).await?;
     if args.output.json {
         let all: Vec<Value> = logins.iter().map(login_json).collect();
         return crate::commands::print_json(&all);
@@ -52,9 +55,10 @@ pub(super) async fn list(args: &UserSessionsArgs) -> anyhow::Result<()> {
 
 /// Logs a user out of all browsers.
 pub(super) async fn end(args: &UserSessionsArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let platform = operator.platform().await?;
-    let (user, ended) = operator.org(&platform).end_logins_of(&args.user).await?;
+    let platform = ApiClient::open(&args.installation).await?.platform().await?;
+    let user: User = platform.get(&["users", &args.user]).await?;
+    let path = ["members", &user.id.to_string(), "logins"];
+    let EndedLogins { ended } = platform.delete(&path).await?;
     let text = match ended {
         1 => format!("{} is logged out of 1 browser", user.email),
         count => format!("{} is logged out of {count} browsers", user.email),
@@ -62,7 +66,7 @@ pub(super) async fn end(args: &UserSessionsArgs) -> anyhow::Result<()> {
     print_result(&args.output, &json!({"id": user.id, "email": user.email, "ended": ended}), &text)
 }
 
-fn login_json(login: &Login) -> Value {
+fn login_json(login: &LoginSession) -> Value {
     json!({"id": login.id, "method": login.method, "address": login.address,
         "client": login.client, "created_at": rfc3339(login.created_at),
         "used_at": rfc3339(login.used_at), "expires_at": rfc3339(login.expires_at)})

@@ -1,10 +1,12 @@
 //! `ostler user set`.
 
 use clap::Args;
+use ostler_api::user::{User, UserPatch};
 use serde_json::json;
 
+use crate::api_client::ApiClient;
 use crate::commands::args::{InstallationArgs, OutputArgs};
-use crate::commands::operator::{Operator, print_result};
+use crate::commands::operator::print_result;
 
 #[derive(Debug, Args)]
 pub(crate) struct UserSetArgs {
@@ -24,10 +26,9 @@ pub(crate) struct UserSetArgs {
 }
 
 pub(super) async fn run(args: &UserSetArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let platform = operator.platform().await?;
-    let (name, email) = (args.name.as_deref(), args.email.as_deref());
-    let user = operator.org(&platform).change_user(&args.user, name, email).await?;
+    let platform = ApiClient::open(&args.installation).await?.platform().await?;
+    let change = UserPatch { name: args.name.clone(), email: args.email.clone() };
+    let user: User = platform.patch(&["users", &args.user], &change).await?;
     let json = json!({"id": user.id, "email": user.email, "name": user.name});
     print_result(&args.output, &json, &format!("{}  {}", user.name, user.email))
 }

@@ -1,10 +1,10 @@
 //! `ostler user show`.
 
 use clap::Args;
+use ostler_api::user::User;
 
-use super::{OrgSlugs, account_json};
+use crate::api_client::ApiClient;
 use crate::commands::args::{InstallationArgs, OutputArgs};
-use crate::commands::operator::Operator;
 use crate::screen::{Cell, HEADER, print_fields};
 
 #[derive(Debug, Args)]
@@ -19,25 +19,22 @@ pub(crate) struct UserShowArgs {
 }
 
 pub(super) async fn run(args: &UserShowArgs) -> anyhow::Result<()> {
-    let operator = Operator::open(&args.installation).await?;
-    let platform = operator.platform().await?;
-    let account = operator.org(&platform).user(&args.user).await?;
-    let slugs = OrgSlugs::load(&operator.store).await?;
+    let platform = ApiClient::open(&args.installation).await?.platform().await?;
+    let user: User = platform.get(&["users", &args.user]).await?;
     if args.output.json {
-        return crate::commands::print_json(&account_json(&account, &slugs));
+        return crate::commands::print_json(&user);
     }
-    let user = &account.user;
     anstream::println!("{HEADER}{}{HEADER:#}  {}  {}", user.name, user.email, user.id);
-    if account.password.is_none() {
+    if !user.can_log_in {
         anstream::println!(
             "  has no password, so nobody can log in with this account; `ostler user invite` prints a \
              link to set one"
         );
     }
-    let rows: Vec<[Cell; 2]> = account
+    let rows: Vec<[Cell; 2]> = user
         .memberships
         .iter()
-        .map(|one| [format!("  {}", slugs.get(one.org)).into(), one.role.name().into()])
+        .map(|one| [format!("  {}", one.org).into(), one.role.name().into()])
         .collect();
     print_fields(&rows);
     Ok(())

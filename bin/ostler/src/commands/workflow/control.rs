@@ -1,10 +1,12 @@
 //! `ostler workflow skip`, `pause`, `continue` and `retry`.
 
 use clap::Args;
-use ostler_domain::workflow::{StepControl, StepName, Task};
+use ostler_api::workflow::{ChangeStepRequest, RetriedWorkflow, StepChange};
+use ostler_domain::workflow::{StepName, Task};
 use serde_json::json;
 
-use super::{WorkflowArgs, open_workflow, print_resume, print_step};
+use super::{WorkflowArgs, find, print_resume, print_step};
+use crate::api_client::{Nothing, open_org};
 use crate::commands::args::OrgArgs;
 
 /// The step that a command changes.
@@ -21,26 +23,29 @@ pub(crate) struct WorkflowControlArgs {
 }
 
 /// Skips, pauses or continues a step.
-pub(super) async fn run(args: &WorkflowControlArgs, control: StepControl) -> anyhow::Result<()> {
-    let (operator, org, id) = open_workflow(&args.target, &args.workflow).await?;
-    operator.org(&org).control_step(id, &args.step, control).await?;
-    let text = match control {
-        StepControl::Skip => "skipped",
-        StepControl::Pause => "paused",
-        StepControl::Continue => "continued",
+pub(super) async fn run(args: &WorkflowControlArgs, change: StepChange) -> anyhow::Result<()> {
+    let org = open_org(&args.target).await?;
+    let id = find(&org, &args.workflow).await?;
+    let request = ChangeStepRequest { step: args.step.to_string(), change };
+    org.post::<Nothing>(&["workflows", &id.to_string(), "steps"], &request).await?;
+    let text = match change {
+        StepChange::Skip => "skipped",
+        StepChange::Pause => "paused",
+        StepChange::Continue => "continued",
     };
-    print_step(&args.target, &org.slug, id, &Task::new(args.step.clone()), text)
+    print_step(&args.target, &org.org.slug, id, &Task::new(args.step.clone()), text)
 }
 
 /// Runs a failed workflow again.
 pub(super) async fn retry(args: &WorkflowArgs) -> anyhow::Result<()> {
-    let (operator, org, id) = open_workflow(&args.target, &args.workflow).await?;
-    let steps = operator.org(&org).retry_workflow(id).await?;
+    let org = open_org(&args.target).await?;
+    let id = find(&org, &args.workflow).await?;
+    let path = ["workflows", &id.to_string(), "retry"];
+    let RetriedWorkflow { steps } = org.post(&path, &()).await?;
     if args.target.output.json {
         return crate::commands::print_json(&json!({"workflow": id, "steps": steps}));
     }
-    let names: Vec<&str> = steps.iter().map(StepName::as_str).collect();
-    anstream::println!("runs again: {}", names.join(", "));
-    print_resume(&org.slug, id);
+    anstream::println!("runs again: {}", steps.join(", "));
+    print_resume(&org.org.slug, id);
     Ok(())
 }

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ostler_api::workflow::WorkflowGraph;
 use ostler_domain::workflow::graph::{mermaid, svg};
-use ostler_runtime::operations::GraphFormat;
 
 use super::definition::read_definition;
-use super::open_workflow;
+use super::find;
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
 
 #[derive(Debug, Args)]
@@ -29,9 +30,10 @@ pub(super) async fn run(args: &WorkflowGraphArgs) -> anyhow::Result<()> {
         let definition = read_definition(&file)?;
         if args.svg { svg(&definition, None) } else { mermaid(&definition, None) }
     } else {
-        let (operator, org, id) = open_workflow(&args.target, &args.workflow).await?;
-        let format = if args.svg { GraphFormat::Svg } else { GraphFormat::Mermaid };
-        operator.org(&org).workflow_graph(id, format).await?
+        let org = open_org(&args.target).await?;
+        let id = find(&org, &args.workflow).await?.to_string();
+        let graph: WorkflowGraph = org.get(&["workflows", &id, "graph"]).await?;
+        if args.svg { graph.svg } else { graph.mermaid }
     };
     if args.target.output.json {
         return crate::commands::print_json(&serde_json::json!({"graph": text}));

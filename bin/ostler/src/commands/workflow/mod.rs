@@ -5,6 +5,7 @@ mod approve;
 mod cancel;
 mod control;
 mod definition;
+mod follow;
 mod graph;
 mod ls;
 mod reject;
@@ -17,14 +18,12 @@ mod signal;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ostler_api::workflow::{TaskAnswer, Workflow};
+use ostler_api::workflow::{StepChange, TaskAnswer, Workflow};
 use ostler_domain::id::WorkflowId;
-use ostler_domain::org::Org;
-use ostler_domain::workflow::{StepControl, Task};
+use ostler_domain::workflow::Task;
 use serde_json::json;
 
 use super::args::{OrgArgs, match_id};
-use super::operator::{Operator, open_org};
 use crate::api_client::{self, Nothing, OrgApi, not_here};
 use crate::screen::{NextCommand, print_next};
 
@@ -45,9 +44,12 @@ it waits, the command that lets it continue is printed. docs/WORKFLOWS.md descri
 the file.")]
     Run(run::WorkflowRunArgs),
     /// Continue a paused workflow and follow its progress
+    ///
+    /// On a local installation this process runs its steps; a server runs them itself.
     #[command(after_help = "\
 Examples:
-  ostler workflow resume …7ybc --org bella")]
+  ostler workflow resume …7ybc --org bella
+  ostler workflow resume …7ybc --org bella --server https://ostler.example.com")]
     Resume(WorkflowArgs),
     /// List workflows, newest first
     #[command(after_help = "\
@@ -160,9 +162,9 @@ pub(crate) async fn run(command: &WorkflowCommand) -> anyhow::Result<ExitCode> {
         WorkflowCommand::Answer(args) => answer::run(args).await,
         WorkflowCommand::Signal(args) => signal::run(args).await,
         WorkflowCommand::Cancel(args) => cancel::run(args).await,
-        WorkflowCommand::Skip(args) => control::run(args, StepControl::Skip).await,
-        WorkflowCommand::Pause(args) => control::run(args, StepControl::Pause).await,
-        WorkflowCommand::Continue(args) => control::run(args, StepControl::Continue).await,
+        WorkflowCommand::Skip(args) => control::run(args, StepChange::Skip).await,
+        WorkflowCommand::Pause(args) => control::run(args, StepChange::Pause).await,
+        WorkflowCommand::Continue(args) => control::run(args, StepChange::Continue).await,
         WorkflowCommand::Retry(args) => control::retry(args).await,
         WorkflowCommand::Graph(args) => graph::run(args).await,
         WorkflowCommand::Schedule(command) => schedule::run(command).await,
@@ -187,16 +189,6 @@ async fn find(org: &OrgApi, text: &str) -> anyhow::Result<WorkflowId> {
         .map(|workflow| format!("\n  {}  {}  {}", workflow.id, workflow.name, workflow.status))
         .collect();
     Err(not_here(format!("no workflow {text} in {name}; there are:{}", each.concat())))
-}
-
-/// Opens the local installation and finds the workflow that the arguments name.
-async fn open_workflow(
-    target: &OrgArgs,
-    workflow: &str,
-) -> anyhow::Result<(Operator, Org, WorkflowId)> {
-    let (operator, org) = open_org(target).await?;
-    let id = find(&api_client::open_org(target).await?, workflow).await?;
-    Ok((operator, org, id))
 }
 
 /// Sends an answer, an approval or a rejection to a step that waits, and prints that.
@@ -228,7 +220,7 @@ fn print_step(
     Ok(())
 }
 
-/// Prints the command that continues a workflow in this process.
+/// Prints the command that follows a workflow.
 fn print_resume(slug: &str, id: WorkflowId) {
     print_next([NextCommand::new(format!("ostler workflow resume {id} --org {slug}"), "")]);
 }

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
+use ostler_api::workflow::{StartWorkflowRequest, StartedWorkflow};
 use ostler_domain::workflow::WorkflowDefinition;
 use serde_json::Value;
 
 use super::definition::read_definition;
-use super::resume;
+use super::follow::FollowedOrg;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::open_org;
 use crate::screen::{DIM, HEADER};
 
 #[derive(Debug, Args)]
@@ -32,15 +32,16 @@ pub(super) async fn run(args: &WorkflowRunArgs) -> anyhow::Result<ExitCode> {
     let is_file = file.is_file() || file.extension().is_some();
     let definition = is_file.then(|| read_definition(file)).transpose()?;
     let input: Value = serde_json::from_str(&args.input).context("--input is not JSON")?;
-    let (operator, org) = open_org(&args.target).await?;
-    let operations = operator.org(&org);
-    let id = match &definition {
-        Some(definition) => operations.start_workflow(definition, &input).await?,
-        None => operations.start_stored_workflow(&args.workflow, &input).await?,
+    let place = FollowedOrg::open(&args.target).await?;
+    let request = StartWorkflowRequest {
+        definition: definition.as_ref().map(serde_json::to_value).transpose()?,
+        workflow: definition.is_none().then(|| args.workflow.clone()),
+        input: Some(input),
     };
+    let StartedWorkflow { id } = place.org.post(&["workflows"], &request).await?;
     if !args.target.output.json {
         let name = definition.as_ref().map_or(args.workflow.as_str(), WorkflowDefinition::name);
         anstream::println!("{HEADER}{name}{HEADER:#}  {DIM}{id}{DIM:#}");
     }
-    resume::follow(&operator, &org, id, args.target.output.json).await
+    place.follow(id, args.target.output.json).await
 }

@@ -2,13 +2,14 @@
 
 use anyhow::Context as _;
 use clap::Args;
+use ostler_api::workflow::{PublishEventRequest, PublishedEvent};
 use ostler_domain::id::EventId;
 use ostler_domain::workflow::EventName;
-use ostler_store::PublishOutcome;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::api_client::open_org;
 use crate::commands::args::OrgArgs;
-use crate::commands::operator::{open_org, print_result};
+use crate::commands::operator::print_result;
 
 #[derive(Debug, Args)]
 pub(crate) struct WorkflowSignalArgs {
@@ -27,21 +28,14 @@ pub(crate) struct WorkflowSignalArgs {
 
 pub(super) async fn run(args: &WorkflowSignalArgs) -> anyhow::Result<()> {
     let payload = args.payload.as_deref().map(serde_json::from_str).transpose();
-    let payload: Value = payload.context("--payload is not JSON")?.unwrap_or_default();
-    let (operator, org) = open_org(&args.target).await?;
-    let operations = operator.org(&org);
-    let published = operations.publish_event(args.id, args.name.clone(), &payload).await?;
-    let (json, text) = match &published {
-        PublishOutcome::Delivered { workflow, task } => (
-            json!({"published": "reached", "workflow": workflow, "task": task}),
-            format!("{task} of {workflow} continues"),
-        ),
-        PublishOutcome::Stored => {
-            (json!({"published": "kept"}), "no step waits for it yet; it is stored".to_owned())
-        }
-        PublishOutcome::Duplicate => {
-            (json!({"published": "repeat"}), "it was published before".to_owned())
-        }
+    let payload: Option<Value> = payload.context("--payload is not JSON")?;
+    let org = open_org(&args.target).await?;
+    let request = PublishEventRequest { id: args.id, name: args.name.to_string(), payload };
+    let published: PublishedEvent = org.post(&["workflow-events"], &request).await?;
+    let text = match &published {
+        PublishedEvent::Reached { workflow, task } => format!("{task} of {workflow} continues"),
+        PublishedEvent::Kept => "no step waits for it yet; it is stored".to_owned(),
+        PublishedEvent::Repeat => "it was published before".to_owned(),
     };
-    print_result(&args.target.output, &json, &text)
+    print_result(&args.target.output, &serde_json::to_value(&published)?, &text)
 }

@@ -200,10 +200,83 @@ pub(super) const CASES: &[(&str, &[&[&str]])] = &[
     ("workflow reject", &[&["zzzz", "pay", "--reason", "no", "--org", "bella"]]),
     ("workflow answer", &[&["zzzz", "pay", "yes", "--org", "bella"]]),
     ("workflow cancel", &[&["zzzz", "--org", "bella"]]),
+    ("workflow show", &[&["zzzz", "--org", "bella"]]),
+    ("workflow graph", &[&["refund.toml"], &["refund.toml", "--svg"], &["zzzz", "--org", "bella"]]),
+    ("workflow pause", &[&["zzzz", "pay", "--org", "bella"]]),
+    ("workflow continue", &[&["zzzz", "pay", "--org", "bella"]]),
+    ("workflow skip", &[&["zzzz", "pay", "--org", "bella"]]),
+    ("workflow retry", &[&["zzzz", "--org", "bella"]]),
+    ("workflow resume", &[&["zzzz", "--org", "bella"]]),
+    (
+        "workflow run",
+        &[
+            &["refund.toml", "--org", "bella"],
+            &["nothing.toml", "--org", "bella"],
+            &["nothing", "--org", "bella"],
+            &["refund.toml", "--org", "bella", "--input", "{\"order\": \"9999\"}", "--json"],
+        ],
+    ),
+    (
+        "workflow signal",
+        &[
+            &["parcel-back", "--id", "evt_01jd0v4k9pf2ht6z3m8w5x7ybc", "--org", "bella"],
+            &["parcel-back", "--id", "evt_01jd0v4k9pf2ht6z3m8w5x7ybc", "--org", "bella"],
+            &["parcel-lost", "--payload", "{", "--org", "bella"],
+        ],
+    ),
     ("credit grant", &[&["7", "--reference", "test", "--org", "bella"]]),
     ("knowledge add", &[&["README.md", "--title", "Read me", "--org", "bella"]]),
     ("knowledge rm", &[&["Read me", "--org", "bella"], &["Read me", "--org", "bella"]]),
+    (
+        "member add",
+        &[
+            &["mia@x.org", "--name", "Mia", "--role", "operator", "--org", "bella"],
+            &["mia@x.org", "--role", "operator", "--org", "bella"],
+            &["nobody", "--role", "viewer", "--org", "bella"],
+            &["max@x.org", "--role", "viewer", "--org", "bella", "--json"],
+        ],
+    ),
+    (
+        "member invite",
+        &[
+            &["tom@x.org", "--role", "viewer", "--org", "bella"],
+            &["tim@x.org", "--role", "admin", "--days", "2", "--org", "bella", "--json"],
+            &["mia@x.org", "--role", "viewer", "--org", "bella"],
+        ],
+    ),
+    (
+        "member remove",
+        &[
+            &["tom@x.org", "--org", "bella"],
+            &["max@x.org", "--org", "bella", "--json"],
+            &["max@x.org", "--org", "bella"],
+        ],
+    ),
+    ("user ls", &[&[], &["--json"]]),
+    ("user show", &[&["mia@x.org"], &["mia@x.org", "--json"], &["nobody@x.org"]]),
+    (
+        "user set",
+        &[
+            &["mia@x.org", "--name", "Mia Rossi"],
+            &["mia@x.org", "--email", "mia"],
+            &["nobody@x.org", "--name", "Nobody"],
+        ],
+    ),
+    ("user invite", &[&["mia@x.org"], &["nobody@x.org"]]),
+    ("user sessions", &[&["mia@x.org"], &["mia@x.org", "--json"], &["nobody@x.org"]]),
+    ("user log-out", &[&["mia@x.org"], &["nobody@x.org", "--json"]]),
     ("member set", &[&["nobody@x.org", "--role", "admin", "--org", "bella"]]),
+    (
+        "key create",
+        &[
+            &["night shift", "--org", "bella"],
+            &["importer", "--role", "admin", "--scope", "data:write", "--org", "bella", "--json"],
+            &["x", "--role", "platform_admin", "--org", "bella"],
+            &[" ", "--org", "bella"],
+        ],
+    ),
+    ("key ls", &[&["--org", "bella"], &["--org", "bella", "--json"]]),
+    ("key revoke", &[&["night shift", "--org", "bella"], &["night shift", "--org", "bella"]]),
     ("contact merge", &[&["nobody", "somebody", "--org", "bella"]]),
     ("issue acknowledge", &[&["{issue}", "--org", "bella"]]),
     ("issue resolve", &[&["zzzz", "done", "--org", "bella"]]),
@@ -264,8 +337,33 @@ pub(super) const CASES: &[(&str, &[&[&str]])] = &[
     ("agent archive", &[&["tom", "--org", "bella", "--yes"]]),
     ("policy set", &[&["--org", "bella", "--deny", "refund_payment", "--yes"]]),
     ("settings set", &[&["team.max_handoffs=3", "--org", "bella"], &["no=1", "--org", "bella"]]),
+    (
+        "model use",
+        &[
+            &["nowhere/gia", "--org", "bella"],
+            &["anthropic/claude-sonnet-4-5", "--org", "bella", "--json"],
+            &["--default", "--org", "bella"],
+            &["--default", "--org", "bella"],
+        ],
+    ),
     ("budget set", &[&["daily=20", "--org", "bella"], &["no=1", "--org", "bella"]]),
     ("notice set", &[&["--time-zone", "Europe/Rome", "--org", "bella"]]),
+    (
+        "soul propose",
+        &[
+            &["gia", "SOUL.md", "--reason", "it is shorter", "--org", "bella"],
+            &["gia", "SOUL.md", "--reason", " ", "--org", "bella"],
+            &["nobody", "SOUL.md", "--reason", "x", "--org", "bella"],
+        ],
+    ),
+    (
+        "soul proposals ls",
+        &[&["--org", "bella"], &["--org", "bella", "--state", "applied", "--json"]],
+    ),
+    ("soul proposals show", &[&["zzzz", "--org", "bella"]]),
+    ("soul proposals approve", &[&["zzzz", "--org", "bella"]]),
+    ("soul proposals reject", &[&["zzzz", "--reason", "no", "--org", "bella"]]),
+    ("soul reflect", &[&["nobody", "--org", "bella"]]),
     ("soul import", &[&["gia", "SOUL.md", "--org", "bella", "--yes"]]),
     ("soul edit", &[&["gia", "--org", "bella", "--yes"]]),
     ("soul diff", &[&["gia", "1", "--org", "bella"]]),
@@ -372,6 +470,18 @@ pub(super) const CASES: &[(&str, &[&[&str]])] = &[
     ),
     ("team ls", &[&[], &["--json"]]),
     ("team add", &[&["crew", "eve"], &["nothing", "ada"]]),
+    (
+        "team ask",
+        &[
+            &["nothing", "May we?"],
+            &["crew", "May we?", "--timeout", "2m"],
+            &["crew", "May we?", "--type", "A B"],
+        ],
+    ),
+    (
+        "team broadcast",
+        &[&["crew", "We ship at noon"], &["nothing", "We ship"], &["crew", "Again", "--json"]],
+    ),
     ("team remove", &[&["crew", "ada"]]),
     (
         "delegation create",
@@ -420,13 +530,15 @@ pub(super) const ON_THE_MACHINE: &[&str] = &[
     "demo",
     "doctor",
     "init",
-    "key create",
-    "key ls",
-    "key revoke",
     "login",
     "logout",
+    // The operator accepts for somebody; people accept at the address in the invitation.
+    "member accept",
     "migrate",
     "mock-model",
+    // They tell about the providers, keys and prices of the `ostler.toml` of a machine.
+    "model ls",
+    "model test",
     "permission ls",
     "permission test",
     "permission trust",
@@ -439,44 +551,9 @@ pub(super) const ON_THE_MACHINE: &[&str] = &[
     "worker",
 ];
 
-/// Commands that work on both and tell about the process or the moment, so what they print
-/// differs.
-pub(super) const OF_THE_PROCESS: &[&str] = &["bus status"];
-
-/// Operating commands that still work on a local installation only. Nothing is added here.
-pub(super) const LOCAL_ONLY: &[&str] = &[
-    "member accept",
-    "member add",
-    "member invite",
-    "member remove",
-    "model ls",
-    "model test",
-    "model use",
-    "send",
-    "soul proposals approve",
-    "soul proposals ls",
-    "soul proposals reject",
-    "soul proposals show",
-    "soul propose",
-    "soul reflect",
-    "team ask",
-    "team broadcast",
-    "user invite",
-    "user log-out",
-    "user ls",
-    "user sessions",
-    "user set",
-    "user show",
-    "workflow continue",
-    "workflow graph",
-    "workflow pause",
-    "workflow resume",
-    "workflow retry",
-    "workflow run",
-    "workflow show",
-    "workflow signal",
-    "workflow skip",
-];
+/// Commands that work on both and tell about the process, the moment or who asks, so what they
+/// print differs.
+pub(super) const OF_THE_PROCESS: &[&str] = &["bus status", "send"];
 
 /// An HTTP tool with a secret that is not there.
 const TOOL: &str = "name = \"shop_order\"\ndescription = \"Looks up an order.\"\n\

@@ -32,7 +32,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use self::experience::Experience;
-use super::{Actor, OperationError, Result};
+use super::{Actor, OperationError, OrgOperations, Result};
 use crate::agent_changes::proposal::{self, ProposalRequest, describe_proposal, notice};
 use crate::assembly::{AgentHarness, Services, SessionFacts};
 use crate::conversation::Worker;
@@ -93,6 +93,15 @@ impl std::fmt::Debug for SoulReflector {
 struct Answer {
     reason: String,
     changes: SoulPatch,
+}
+
+impl OrgOperations<'_> {
+    /// Looks back for an agent now, with the models of this process.
+    pub async fn reflect(&self, agent: &str) -> Result<SoulReflection> {
+        self.authorize(OrgPermission::Configure).await?;
+        let services = self.inner().services.clone().ok_or(OperationError::NoModel)?;
+        SoulReflector { services }.reflect(self.actor, self.org, agent).await
+    }
 }
 
 impl SoulReflector {

@@ -97,6 +97,12 @@ pub trait ApplyHost: Send + Sync {
         Ok(None)
     }
 
+    /// Checks the name of a model. A note says what keeps it from working on this machine; it
+    /// may work elsewhere.
+    fn check_model(&self, _: &str) -> std::result::Result<Option<String>, String> {
+        Ok(None)
+    }
+
     /// Returns what keeps a channel from working on this machine.
     fn channel_note(&self, _: OrgId, _: &OrgBinding) -> Option<String> {
         None
