@@ -183,7 +183,7 @@ async fn k09_every_editable_route_refuses_a_lost_update() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 15, "routes with a version");
+    assert_eq!(checked, 16, "routes with a version");
 }
 
 /// K02, O13, O15: members and the audit log over HTTP.
