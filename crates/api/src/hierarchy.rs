@@ -77,7 +77,7 @@ pub struct SoulProposal {
     pub author: ProposalAuthor,
     /// The soul that it was made against; only in the answer to one proposal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Soul>,
+    pub soul_before: Option<Soul>,
     /// The current version of the soul; only in the answer to one proposal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_version: Option<u32>,

@@ -57,7 +57,7 @@ async fn k02_a_message_in_the_place_of_a_contact_proves_nothing() {
     };
     let shown = get(&format!("sessions/{session}")).await;
     let author = &shown["messages"][0]["author"];
-    assert_eq!(author["name"], "Otto (written by staff)", "{shown}");
+    assert_eq!(author["name"], "Otto (by staff)", "{shown}");
     assert_eq!(shown["session"]["contact"], Value::Null, "nobody is proven: {shown}");
     assert!(shown["messages"].as_array().unwrap().len() > 1, "the agent answered: {shown}");
     let audit = get("audit").await.to_string();

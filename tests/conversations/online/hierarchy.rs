@@ -181,7 +181,7 @@ async fn h08_d12_proposals_are_decided_over_http() {
     let ids: Vec<String> = waiting.items.iter().map(|one| one.proposal.id.to_string()).collect();
     assert_eq!(ids.len(), 2, "{waiting:?}");
     let shown: SoulProposal = owner.get(&format!("soul-proposals/{}", ids[0]), &()).await.unwrap();
-    assert!(shown.before.is_some_and(|before| before != shown.proposal.soul));
+    assert!(shown.soul_before.is_some_and(|before| before != shown.proposal.soul));
     let path = format!("soul-proposals/{}/approve", ids[0]);
     let refused = operator.post::<_, Value>(&path, &()).await.unwrap_err();
     assert_eq!(refused.code, ProblemCode::Forbidden);

@@ -200,7 +200,7 @@ async fn k09_every_editable_route_refuses_a_lost_update() {
     removals.reverse();
     for (named, version) in &removals {
         let gone = send(&online, ("DELETE", named), Value::Null, Some(version)).await;
-        assert_eq!(gone.status, 204, "DELETE {named}: {}", gone.body);
+        assert!(matches!(gone.status, 200 | 204), "DELETE {named}: {}", gone.body);
     }
     assert_eq!(removals.len(), 7, "{removals:?}");
 }

@@ -19,7 +19,7 @@ use crate::records::entry::{InboxEntry, IncomingMessage, MessageSender};
 use crate::records::run::RunRecord;
 
 /// What is added to the name of a contact in whose place somebody else writes.
-const WRITTEN_BY_STAFF: &str = "written by staff";
+const WRITTEN_BY_STAFF: &str = "by staff";
 /// The most bindings that are searched.
 const MAX_BINDINGS: u32 = 100;
 

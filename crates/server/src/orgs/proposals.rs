@@ -154,8 +154,8 @@ pub(crate) async fn soul(request: OrgRequest, PathId(id): PathId) -> Result<Json
     let id = request.proposal_id(&id).await?;
     let found = request.hide_foreign_org(request.operations().soul_proposal(id).await)?;
     let ProposalDetail { stored, before, current_version } = found;
-    let (before, current_version) = (Some(before), Some(current_version));
-    Ok(Json(SoulProposal { before, current_version, ..wire(stored) }))
+    let (soul_before, current_version) = (Some(before), Some(current_version));
+    Ok(Json(SoulProposal { soul_before, current_version, ..wire(stored) }))
 }
 
 pub(crate) async fn approve_soul(
@@ -232,5 +232,5 @@ impl OrgRequest {
 
 fn wire(stored: StoredProposal) -> SoulProposal {
     let StoredProposal { proposal, author } = stored;
-    SoulProposal { proposal, author, before: None, current_version: None }
+    SoulProposal { proposal, author, soul_before: None, current_version: None }
 }

@@ -188,7 +188,7 @@ async fn show(args: &ProposalArgs) -> anyhow::Result<()> {
     let org = open_org(&args.target).await?;
     let id = find(&org, &args.proposal).await?;
     let mut shown: SoulProposal = org.get(&["soul-proposals", &id.to_string()]).await?;
-    let before = shown.before.take().unwrap_or_default();
+    let before = shown.soul_before.take().unwrap_or_default();
     let changes = changes(&before, &shown.proposal.soul);
     if args.target.output.json {
         let mut json = serde_json::to_value(&shown)?;

@@ -13,11 +13,11 @@ fn k03_a_message_is_sent_on_a_server_and_says_who_wrote_it() {
     let send = ["send", "Are you open on Monday?", "--org", "bella", "--contact", "otto"];
     let here = demo.run(&send);
     let there = server.says(&[&send[..], &["--attach", "README.md"]].concat());
-    assert!(there.contains("Otto (written by staff)") && !here.contains("staff"), "{there}");
+    assert!(there.contains("Otto (by staff)") && !here.contains("staff"), "{there}");
     let lines = server.json(&send);
     assert!(lines.as_array().is_some_and(|lines| lines.len() > 1), "{lines}");
     let listed = server.says(&["session", "ls", "--org", "bella"]);
-    assert!(listed.contains("written by staff"), "{listed}");
+    assert!(listed.contains("by staff"), "{listed}");
     let wrong = [&send[..], &["--channel", "pigeon"]].concat();
     assert!(server.error(&wrong).contains("no channel `pigeon` here"), "{}", server.error(&wrong));
     assert_eq!(demo.error(&wrong), server.error(&wrong));
