@@ -76,6 +76,12 @@ const STRIP_AUDIT: Sql = Sql {
        WHERE org = ?1 AND subject = ?2 AND data <> '{}'",
     postgres: "UPDATE audit SET data = '{}' WHERE org = $1 AND subject = $2 AND data <> '{}'",
 };
+/// Notices about something else that name an object, such as one about an escalation of a
+/// session.
+const DELETE_NOTICES_NAMING: Sql = Sql {
+    sqlite: "DELETE FROM notices WHERE org = ?1 AND instr(data, ?2) > 0",
+    postgres: "DELETE FROM notices WHERE org = $1 AND strpos(data, $2) > 0",
+};
 /// The responses to repeated requests that were about an object.
 const DELETE_RESPONSES: Sql = Sql {
     sqlite: "DELETE FROM records
@@ -207,12 +213,12 @@ fn detach_some(tx: &Tx, org: OrgId, id: ContactId) -> Result<Deleted> {
     add(&mut counts, PersonalDataKind::Record, records.len() as u64);
     let objects = records.iter().map(ToString::to_string).chain([id.to_string()]);
     let objects: Vec<String> = objects.chain(workflows.iter().map(ToString::to_string)).collect();
-    delete_responses_about(tx, org, &objects)?;
     let parts = workflows
         .iter()
         .map(|id| statement(&STRIP_AUDIT_OF_PARTS, [org.into(), id.to_string().into()]));
     tx.batch(&parts.collect::<Vec<_>>())?;
-    add(&mut counts, PersonalDataKind::Notice, delete_notices_about(tx, org, objects)?);
+    add(&mut counts, PersonalDataKind::Notice, delete_notices_about(tx, org, objects.clone())?);
+    delete_mentions(tx, org, &objects)?;
     Ok(Deleted { counts, remaining: Remaining::Nothing })
 }
 
@@ -242,13 +248,14 @@ pub(super) fn delete_notices_about(
     Ok(tx.batch(&statements)?.iter().step_by(2).sum())
 }
 
-/// Deletes the stored responses to requests about objects.
-fn delete_responses_about(tx: &Tx, org: OrgId, ids: &[String]) -> Result<()> {
-    let statements: Vec<Statement> = ids
-        .iter()
-        .map(|id| statement(&DELETE_RESPONSES, [org.into(), id.as_str().into()]))
-        .collect();
-    tx.batch(&statements).map(drop)
+/// Deletes what names objects elsewhere: notices about something else, and the stored responses
+/// to requests about them.
+fn delete_mentions(tx: &Tx, org: OrgId, ids: &[String]) -> Result<()> {
+    let of_id = |id: &String| {
+        [&DELETE_NOTICES_NAMING, &DELETE_RESPONSES]
+            .map(|sql| statement(sql, [org.into(), id.as_str().into()]))
+    };
+    tx.batch(&ids.iter().flat_map(of_id).collect::<Vec<_>>()).map(drop)
 }
 
 /// Deletes contents of detached conversations in one transaction.
@@ -301,8 +308,8 @@ impl ConversationErasure<'_, '_> {
                 }
             }
             if !self.delete_rows(&MESSAGES, &thread.into(), budget, counts)? {
-                delete_responses_about(self.tx, self.org, &[session.to_string()])?;
                 self.delete_rows(&SESSIONS, &owner, 1, counts)?;
+                delete_mentions(self.tx, self.org, &[session.to_string()])?;
             }
             return Ok(true);
         }

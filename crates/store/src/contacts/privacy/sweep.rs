@@ -38,6 +38,9 @@ const LEFT_ALONE: [&str; 18] = [
     "tool_policies",
     "webhooks",
 ];
+/// Those of them that hold people and conversations: a name there is no configuration.
+const OF_PEOPLE: [&str; 5] =
+    ["contact_identifiers", "contacts", "conversation_peers", "conversations", "erasures"];
 /// Columns of keys; rows with a marker there are deleted.
 const KEYS: [(&str, &str); 2] = [("notice_cooldowns", "subject"), ("rate_counters", "name")];
 
@@ -139,11 +142,14 @@ async fn related_orgs(store: OrgStore<'_>) -> Result<Vec<OrgId>> {
 /// Returns the columns of an org with a marker that names nobody and nothing else there.
 fn find(tx: &Tx, org: OrgId, markers: &[Marker], erasure: AuditId) -> Result<Vec<MarkedColumn>> {
     let mut found = Vec::new();
-    let (mut columns, mut left_alone): (Vec<Column>, Vec<Column>) = (Vec::new(), Vec::new());
+    let (mut columns, mut configured): (Vec<Column>, Vec<Column>) = (Vec::new(), Vec::new());
     for row in tx.query(&TEXT_COLUMNS, &[])? {
         let column = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
+        if OF_PEOPLE.contains(&column.0.as_str()) {
+            continue;
+        }
         if LEFT_ALONE.contains(&column.0.as_str()) {
-            left_alone.push(column);
+            configured.push(column);
         } else if (column.0.as_str(), column.1.as_str()) != SUBJECTS {
             columns.push(column);
         }
@@ -152,7 +158,7 @@ fn find(tx: &Tx, org: OrgId, markers: &[Marker], erasure: AuditId) -> Result<Vec
     for (number, marker) in markers.iter().enumerate() {
         let params = [org.into(), marker.text().into()];
         let is_shared = tx.first(&SHARED, &params)?.is_some();
-        if is_shared || (marker.is_name() && is_configured(tx, org, marker, &left_alone)?) {
+        if is_shared || (marker.is_name() && is_configured(tx, org, marker, &configured)?) {
             continue;
         }
         for column in &columns {
