@@ -35,17 +35,15 @@ pub struct SessionWork {
     pub read_seq: i64,
 }
 
+/// One row, whatever of it there is.
 const WORK: Sql = sql!(
     "SELECT (SELECT count(*) FROM session_notes n WHERE n.org = ?1 AND n.session = ?2),
-       coalesce((SELECT max(m.seq) FROM messages m WHERE m.org = ?1 AND m.thread = ?3), 0),
-       coalesce((SELECT r.seq FROM session_read_marks r
-                 WHERE r.org = ?1 AND r.session = ?2 AND r.user_id = ?4), 0),
-       coalesce((SELECT m.data FROM messages m WHERE m.org = ?1 AND m.thread = ?3
-                 ORDER BY m.seq DESC LIMIT 1), '')"
-);
-const ASSIGNMENT: Sql = sql!(
-    "SELECT user_id, assigned_by, assigned_at FROM session_assignments
-     WHERE org = ?1 AND session = ?2"
+       m.seq, m.data, r.seq, a.user_id, a.assigned_by, a.assigned_at
+     FROM (SELECT 1) one
+     LEFT JOIN messages m ON m.org = ?1 AND m.thread = ?3
+       AND m.seq = (SELECT max(l.seq) FROM messages l WHERE l.org = ?1 AND l.thread = ?3)
+     LEFT JOIN session_read_marks r ON r.org = ?1 AND r.session = ?2 AND r.user_id = ?4
+     LEFT JOIN session_assignments a ON a.org = ?1 AND a.session = ?2"
 );
 const ASSIGN: Sql = sql!(
     "INSERT INTO session_assignments (org, session, user_id, assigned_by, assigned_at)
@@ -129,22 +127,19 @@ fn work(
     };
     let keys: Vec<Vec<Value>> = sessions.iter().map(key).collect();
     let found = tx.query_each(&WORK, &keys)?;
-    let keys: Vec<Vec<Value>> =
-        sessions.iter().map(|(session, _)| vec![org.into(), (*session).into()]).collect();
-    let assignments = tx.query_each(&ASSIGNMENT, &keys)?;
-    let each = found.iter().zip(&assignments).map(|(found, assigned)| {
-        let Some(row) = found.first() else { return Ok(SessionWork::default()) };
-        Ok(SessionWork {
-            assignment: assigned.first().map(assignment).transpose()?,
-            notes: u32::try_from(row.int(0)?).unwrap_or(u32::MAX),
-            last_seq: row.int(1)?,
-            read_seq: row.int(2)?,
-            last_message: Some(row.text(3)?.to_owned()).filter(|data| !data.is_empty()),
-        })
-    });
-    each.collect()
+    found.iter().map(|rows| rows.first().map_or_else(|| Ok(SessionWork::default()), read)).collect()
 }
 
-fn assignment(row: &Row) -> Result<Assignment> {
-    Ok(Assignment { user: row.id(0)?, by: row.id(1)?, at: row.time(2)? })
+fn read(row: &Row) -> Result<SessionWork> {
+    let assignment = match row.value(4)? {
+        Value::Null => None,
+        _ => Some(Assignment { user: row.id(4)?, by: row.id(5)?, at: row.time(6)? }),
+    };
+    Ok(SessionWork {
+        assignment,
+        notes: u32::try_from(row.int(0)?).unwrap_or(u32::MAX),
+        last_seq: row.opt_int(1)?.unwrap_or_default(),
+        last_message: row.opt_parsed(2, "message")?,
+        read_seq: row.opt_int(3)?.unwrap_or_default(),
+    })
 }
