@@ -47,7 +47,6 @@ test('u13 an organization in which nothing has happened says what to do, on ever
     '/inbox': 'They appear as soon as a customer writes',
     '/approvals': 'Agents ask before they do what they may not do alone',
     '/workflows': 'Start one with',
-    '/notices': 'Handoffs, approvals, failures',
     '/runtime/teams': 'The members of a team get the same question',
     '/runtime/work': 'What agents ask of a person',
     '/runtime/plans': 'Agents that need approval',
