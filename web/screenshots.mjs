@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { api, closeBrowser, keys, open } from './tests/browser.mjs'
 
 const folder = process.argv[2] ?? 'screenshots'
-const MAX_SUM = 3_000_000
+const MAX_SUM = 3_500_000
 
 const rosa = (await api('sessions')).items.find((one) => one.name === 'Rosa').id
 const [run] = (await api(`sessions/${rosa}`)).runs
@@ -74,7 +74,7 @@ rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
 for (const [name, path, prepare, key = keys.ada, width = 1000] of shots) {
   const page = await open(`/#${path}`, { key, width, height: width < 500 ? 760 : 560 })
-  await page.getByRole('status').getByText('Live').waitFor({ state: 'attached' })
+  await page.getByRole('status', { includeHidden: true }).getByText('Live').waitFor({ state: 'attached' })
   await prepare?.(page)
   await page.waitForTimeout(500)
   for (const colorScheme of ['light', 'dark']) {

@@ -21,7 +21,7 @@ export async function open(path, { key = ada, width = 1280, height = 800, scheme
     if (message.type() === 'error') page.problems.push(message.text())
   })
   if (key) await context.addInitScript((value) => sessionStorage.setItem('ostler.key', value), key)
-  await page.goto(`${pageUrl}${path}`)
+  await page.goto(path.startsWith('/') ? `${pageUrl}${path}` : path)
   return page
 }
 

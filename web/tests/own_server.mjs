@@ -34,10 +34,12 @@ after(async () => {
   await stop()
 })
 
-test('u13 a list of many conversations has few rows on the page, and older ones come while it is scrolled', async () => {
+test('u13 a list of many conversations has few rows on the page, and older ones come while it is scrolled', async (context) => {
+  const begun = Date.now()
   const page = await open('/#/inbox')
   const list = page.getByRole('region', { name: 'Conversations' })
   await list.getByRole('link', { name: /Rosa/ }).waitFor()
+  context.diagnostic(`the inbox with ${sessions} conversations: ${Date.now() - begun} ms`)
   await list.getByRole('button', { name: /^Open \d+\+?$/ }).waitFor()
   const box = list.locator('.box')
   const height = () => box.evaluate((one) => one.scrollHeight)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { api, closeBrowser, keys, open } from './browser.mjs'
 
 after(closeBrowser)
@@ -42,12 +43,25 @@ test('u13 pages have no serious accessibility findings in light and dark, and fi
   }
 })
 
+test('u13 the first page has at most 400 KB, compressed', async () => {
+  const page = await open('about:blank')
+  const files = []
+  page.on('response', (response) => files.push(response.body()))
+  await page.goto(process.env.OSTLER_PAGE_URL ?? process.env.OSTLER_URL)
+  await page.getByRole('status').getByText('Live').waitFor()
+  await page.getByText('credits spent today').waitFor()
+  // The event stream has no end.
+  const bodies = await Promise.all(files.map((body) => Promise.race([body.catch(() => ''), new Promise((resolve) => setTimeout(resolve, 1_000, ''))])))
+  const bytes = bodies.reduce((sum, body) => sum + gzipSync(body).length, 0)
+  assert.ok(bytes > 50_000 && bytes < 400_000, `${bytes} bytes`)
+  await page.context().close()
+})
+
 test('u13 an organization in which nothing has happened says what to do, on every page', async () => {
   const advice = {
     '/inbox': 'They appear as soon as a customer writes',
     '/approvals': 'Agents ask before they do what they may not do alone',
     '/workflows': 'Start one with',
-    '/notices': 'Handoffs, approvals, failures',
     '/runtime/teams': 'The members of a team get the same question',
     '/runtime/work': 'What agents ask of a person',
     '/runtime/plans': 'Agents that need approval',
@@ -74,7 +88,7 @@ test('u13 the pages are used with the keyboard alone', async () => {
   assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'Skip to the content')
   await page.keyboard.press('Enter')
   assert.equal(await page.evaluate(() => document.activeElement.id), 'main')
-  const places = { i: 'Inbox', a: 'Approvals', l: 'Layers', t: 'Threads', e: 'Agents', k: 'Knowledge', w: 'Workflows', n: 'Notices', p: 'Problems', c: 'Credits', s: 'Set-up', h: 'Home' }
+  const places = { i: 'Inbox', a: 'Approvals', l: 'Layers', t: 'Threads', e: 'Agents', k: 'Knowledge', w: 'Workflows', r: 'Runtime', n: 'Notices', p: 'Problems', c: 'Credits', s: 'Set-up', h: 'Home' }
   for (const [key, name] of Object.entries(places)) {
     await page.keyboard.press('g')
     await page.keyboard.press(key)

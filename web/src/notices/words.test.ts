@@ -14,4 +14,5 @@ test('a notice says what happened and leads to where it can be mended', () => {
   assert.equal(noticeTarget(notice('issue_raised')), '#/layers/issues')
   assert.equal(noticeTarget(notice('soul_proposal')), '#/layers/souls')
   assert.equal(noticeText(notice('escalation')), 'A customer needs a person')
+  assert.equal(noticeText({ ...notice('session_assigned'), message: 'a conversation was assigned to you: Rosa' }), 'Rosa')
 })

@@ -54,5 +54,10 @@ export function noticeTarget({ kind, data }: Notice): string {
   return '#/notices'
 }
 
-/** What happened, in the words of the server: who, and why. */
-export const noticeText = ({ message }: Notice) => message.charAt(0).toUpperCase() + message.slice(1)
+/** What happened, in the words of the server: who, and why. The title is not repeated. */
+export function noticeText(notice: Notice): string {
+  const title = `${noticeTitle(notice).toLowerCase()}: `
+  const { message } = notice
+  const text = message.toLowerCase().startsWith(title) ? message.slice(title.length) : message
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
