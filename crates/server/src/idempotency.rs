@@ -3,7 +3,7 @@
 //!
 //! A record is stored before the request runs, and the response after it. If the
 //! server dies in between, the outcome is unknown: a repeat is told so and does
-//! not run again.
+//! not run again. The same holds for a response with a secret, which is never stored.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -16,17 +16,15 @@ use ostler_store::{IDEMPOTENCY_RECORD_KIND, OrgStore, Record, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::body;
+use crate::body::{self, BodyHasPlace};
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
+use crate::route::Repeats;
 use crate::server::Server;
 use crate::{refusals, resources};
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_KEY_LENGTH: usize = 128;
-/// How the paths of routes end whose responses are never stored: those with a secret, and those
-/// that change nothing.
-const NOT_STORED: [&str; 3] = ["/password-code", "/deep-links", "/resources/plan"];
 
 /// What is stored of a request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -45,7 +43,7 @@ struct StoredResponse {
 
 /// Middleware: runs a POST with an `Idempotency-Key` once.
 pub(crate) async fn run_once(
-    State(server): State<Server>,
+    State((server, repeats)): State<(Server, Repeats)>,
     request: Request,
     next: Next,
 ) -> Result<Response> {
@@ -55,14 +53,15 @@ pub(crate) async fn run_once(
         return Ok(next.run(request).await);
     };
     let about = refusals::org_of_path(&server, request.uri().path()).await;
-    let path = request.uri().path();
-    let is_stored = !NOT_STORED.iter().any(|end| path.ends_with(end));
-    let limit = resources::max_body(path);
-    let Some(org) = caller.storage_org(about).filter(|_| is_stored) else {
+    let limit = resources::max_body(&caller, request.uri().path());
+    let Some(org) = caller.storage_org(about) else {
         return Ok(next.run(request).await);
     };
-    let (head, body) = request.into_parts();
-    let body = body::read(body, limit).await?;
+    let (mut head, body) = request.into_parts();
+    // Its place among the large ones is kept until the handler has ended.
+    let read = server.bodies.read(body, limit).await?;
+    let body = read.bytes.clone();
+    head.extensions.insert(BodyHasPlace);
     let fingerprint = hash(&[head.uri.path().as_bytes(), &body]);
     let id = record_id(&hash(&[&caller.id().to_be_bytes(), key.as_bytes()]));
     let fingerprint: String = fingerprint.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -76,6 +75,10 @@ pub(crate) async fn run_once(
         Err(other) => return Err(other.into()),
     }
     let response = next.run(Request::from_parts(head, Body::from(body))).await;
+    drop(read);
+    if repeats == Repeats::Refused && response.status().is_success() {
+        return Ok(response);
+    }
     store_response(store, id, fingerprint, response).await
 }
 

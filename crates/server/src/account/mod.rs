@@ -127,7 +127,8 @@ pub(crate) fn member_routes() -> Vec<Route> {
             "createPasswordCode",
             "Make a link with which a member sets a new password",
             members::create_password_code,
-        ),
+        )
+        .runs_again(),
         get(
             ManagePeople,
             "/members/{member}/logins",

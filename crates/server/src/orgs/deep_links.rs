@@ -25,7 +25,8 @@ pub(crate) fn routes() -> Vec<Route> {
             "Create a link that opens a conversation; it is shown only once",
             create,
         )
-        .example(json!({"days": 7})),
+        .example(json!({"days": 7}))
+        .runs_again(),
         post(
             Configure,
             "/deep-links/{link}/revoke",

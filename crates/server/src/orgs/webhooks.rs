@@ -36,7 +36,8 @@ pub(crate) fn routes() -> Vec<Route> {
             "Send events to an address; the answer has its signing key, once",
             create,
         )
-        .example(new),
+        .example(new)
+        .returns_secret(),
         patch(
             Configure,
             "/webhooks/{webhook}",
@@ -53,7 +54,8 @@ pub(crate) fn routes() -> Vec<Route> {
             "Give a webhook a new signing key; the old one signs too for a day",
             rotate,
         )
-        .example(json!({"at_once": false})),
+        .example(json!({"at_once": false}))
+        .returns_secret(),
         post(
             Configure,
             "/webhooks/{webhook}/test",

@@ -29,7 +29,28 @@ pub(crate) struct Route {
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) operation: Operation,
+    pub(crate) repeats: Repeats,
+    pub(crate) duration: RouteDuration,
     pub(crate) handler: MethodRouter<Server>,
+}
+
+/// What a repeat of a POST with the same `Idempotency-Key` gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeats {
+    /// The response of the first, which is stored.
+    SameResponse,
+    /// A problem: the response of the first had a secret, which is not stored.
+    Refused,
+    /// It runs again, because that does no harm.
+    RunAgain,
+}
+
+/// How long a request may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RouteDuration {
+    Usual,
+    /// It waits for the answer of an agent.
+    Answer,
 }
 
 /// The protocol that a route speaks.
@@ -66,7 +87,19 @@ impl Route {
         let mut operation = Operation::default();
         H::describe(&mut operation);
         let (protocol, handler) = (Protocol::Ostler, on(filter, handler));
-        Self { method, path, access, protocol, id, summary, operation, handler }
+        let (repeats, duration) = (Repeats::SameResponse, RouteDuration::Usual);
+        Self {
+            method,
+            path,
+            access,
+            protocol,
+            id,
+            summary,
+            operation,
+            repeats,
+            duration,
+            handler,
+        }
     }
 
     /// Sets an example of the request's body.
@@ -121,9 +154,29 @@ impl Route {
         self
     }
 
-    /// Sets the protocol.
+    /// Sets the protocol, which is another one than the product's own: its requests wait for
+    /// agents.
     pub(crate) fn speaks(mut self, protocol: Protocol) -> Self {
         self.protocol = protocol;
+        self.waits_for_answer()
+    }
+
+    /// Gives the request the time that an agent has for its answer.
+    pub(crate) const fn waits_for_answer(mut self) -> Self {
+        self.duration = RouteDuration::Answer;
+        self
+    }
+
+    /// Runs once, and never stores the response, because it has a secret.
+    pub(crate) const fn returns_secret(mut self) -> Self {
+        self.repeats = Repeats::Refused;
+        self
+    }
+
+    /// Runs each time, and never stores the response, because it changes nothing or makes
+    /// something for a short time.
+    pub(crate) const fn runs_again(mut self) -> Self {
+        self.repeats = Repeats::RunAgain;
         self
     }
 
@@ -134,10 +187,10 @@ impl Route {
         self
     }
 
-    /// Whether a repeat with the same `Idempotency-Key` gets the same response.
-    pub(crate) fn is_repeatable(&self) -> bool {
+    /// Whether the request runs once for an `Idempotency-Key`.
+    pub(crate) fn runs_once(&self) -> bool {
         let is_own = self.protocol == Protocol::Ostler;
-        is_own && self.method == Method::POST && self.access.needs_caller()
+        is_own && self.repeats != Repeats::RunAgain && self.method == Method::POST && self.access.needs_caller()
     }
 }
 
