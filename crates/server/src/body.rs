@@ -47,8 +47,23 @@ pub(crate) struct LargeBodies(Arc<Semaphore>);
 /// A body, and its place among the large ones while it is handled.
 pub(crate) struct ReadBody {
     pub(crate) bytes: Bytes,
-    _place: Option<OwnedSemaphorePermit>,
+    place: BodyPlace,
 }
+
+/// The place of a body among the large ones, if it is large. Dropping it frees the place.
+#[derive(Debug, Default)]
+pub(crate) struct BodyPlace(#[expect(dead_code, reason = "held")] Option<OwnedSemaphorePermit>);
+
+impl ReadBody {
+    /// Returns the bytes and the place, which is kept while the body is handled.
+    pub(crate) fn into_parts(self) -> (Bytes, BodyPlace) {
+        (self.bytes, self.place)
+    }
+}
+
+/// Marks a request whose body is in memory, with a place among the large ones if it needs one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyHasPlace;
 
 impl Default for LargeBodies {
     fn default() -> Self {
@@ -57,12 +72,22 @@ impl Default for LargeBodies {
 }
 
 impl LargeBodies {
+    /// Reads the body of a request as [`Self::read`] does, unless it is in memory already.
+    pub(crate) async fn read_request(&self, request: Request, limit: usize) -> Result<ReadBody> {
+        if request.extensions().get::<BodyHasPlace>().is_none() {
+            return self.read(request.into_body(), limit).await;
+        }
+        let (bytes, place) = (read(request.into_body(), limit).await?, BodyPlace::default());
+        Ok(ReadBody { bytes, place })
+    }
+
     /// Reads a body of at most `limit` bytes. One that may be large waits for a place
     /// first, so that many of them cannot use up the memory.
     pub(crate) async fn read(&self, body: axum::body::Body, limit: usize) -> Result<ReadBody> {
         let declared = body.size_hint().upper().unwrap_or(u64::MAX);
         if declared <= MAX_BYTES as u64 {
-            return Ok(ReadBody { bytes: read(body, limit).await?, _place: None });
+            let (bytes, place) = (read(body, limit).await?, BodyPlace::default());
+            return Ok(ReadBody { bytes, place });
         }
         if declared != u64::MAX && declared > limit as u64 {
             return Err(too_large(limit));
@@ -74,7 +99,7 @@ impl LargeBodies {
         };
         let read = timeout(LARGE_BODY_TIME, read(body, limit)).await;
         let late = |_| ApiError::new(ProblemCode::BadRequest, "the body was sent too slowly");
-        Ok(ReadBody { bytes: read.map_err(late)??, _place: Some(place) })
+        Ok(ReadBody { bytes: read.map_err(late)??, place: BodyPlace(Some(place)) })
     }
 }
 

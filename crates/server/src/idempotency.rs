@@ -16,7 +16,7 @@ use ostler_store::{IDEMPOTENCY_RECORD_KIND, OrgStore, Record, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::body;
+use crate::body::{self, BodyHasPlace};
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
 use crate::server::Server;
@@ -24,8 +24,6 @@ use crate::{refusals, resources, shown_once};
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_KEY_LENGTH: usize = 128;
-/// How the paths of routes end that change nothing, so that a repeat runs again.
-const READING: [&str; 1] = ["/resources/plan"];
 
 /// What is stored of a request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,14 +52,15 @@ pub(crate) async fn run_once(
         return Ok(next.run(request).await);
     };
     let about = refusals::org_of_path(&server, request.uri().path()).await;
-    let path = request.uri().path();
-    let is_stored = !READING.iter().any(|end| path.ends_with(end));
-    let limit = resources::max_body(path);
-    let Some(org) = caller.storage_org(about).filter(|_| is_stored) else {
+    let limit = resources::max_body(&caller, request.uri().path());
+    let Some(org) = caller.storage_org(about) else {
         return Ok(next.run(request).await);
     };
-    let (head, body) = request.into_parts();
-    let body = body::read(body, limit).await?;
+    let (mut head, body) = request.into_parts();
+    // Its place among the large ones is kept until the handler has ended.
+    let read = server.bodies.read(body, limit).await?;
+    let body = read.bytes.clone();
+    head.extensions.insert(BodyHasPlace);
     let fingerprint = hash(&[head.uri.path().as_bytes(), &body]);
     let id = record_id(&hash(&[&caller.id().to_be_bytes(), key.as_bytes()]));
     let fingerprint: String = fingerprint.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -75,6 +74,7 @@ pub(crate) async fn run_once(
         Err(other) => return Err(other.into()),
     }
     let response = next.run(Request::from_parts(head, Body::from(body))).await;
+    drop(read);
     store_response(store, id, fingerprint, response).await
 }
 

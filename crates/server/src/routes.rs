@@ -17,7 +17,7 @@ use tracing::{Instrument as _, Span, field};
 
 use crate::error::ApiError;
 use crate::route::access::{OrgAccess, authorize};
-use crate::route::{Access, Group, Protocol, Route};
+use crate::route::{Access, Group, Protocol, Route, RouteDuration};
 use crate::server::Server;
 use crate::{agent_reply, caller, chat, completions, idempotency, refusals};
 
@@ -68,19 +68,18 @@ pub(crate) fn router(server: &Server, table: Vec<Group>) -> Router {
 
 /// Adds a route with the check of what it needs.
 fn add(router: Router<Server>, route: Route, server: &Server) -> Router<Server> {
-    let Route { path, access, handler, protocol, .. } = route;
+    let runs_once = route.runs_once();
+    let Route { path, access, mut handler, .. } = route;
+    if runs_once {
+        let run_once = middleware::from_fn_with_state(server.clone(), idempotency::run_once);
+        handler = handler.layer(run_once);
+    }
     let handler = match access {
-        Access::Org(permission) => handler
-            .layer(middleware::from_fn_with_state(server.clone(), idempotency::run_once))
-            .layer(middleware::from_fn_with_state(
-                OrgAccess { server: server.clone(), permission },
-                authorize,
-            )),
-        // The answers of agents are not kept for a repeat.
-        Access::Caller if protocol != Protocol::Ostler => handler,
-        Access::Caller => {
-            handler.layer(middleware::from_fn_with_state(server.clone(), idempotency::run_once))
-        }
+        Access::Org(permission) => handler.layer(middleware::from_fn_with_state(
+            OrgAccess { server: server.clone(), permission },
+            authorize,
+        )),
+        Access::Caller => handler,
         // Browsers ask before they send a request of a page of another origin.
         Access::Visitor => handler.merge(options(chat::cors::preflight)),
         Access::Public | Access::Signed | Access::LogIn => handler,
@@ -104,7 +103,7 @@ struct Timeouts(Arc<HashMap<String, Duration>>);
 impl Timeouts {
     fn of(table: &[Group]) -> Self {
         let routes = table.iter().flat_map(|group| &group.routes);
-        let waiting = routes.filter(|route| route.waits || route.protocol != Protocol::Ostler);
+        let waiting = routes.filter(|route| route.duration == RouteDuration::Answer);
         Self(Arc::new(waiting.map(|route| (route.path.clone(), ANSWER_TIMEOUT)).collect()))
     }
 
@@ -169,4 +168,20 @@ async fn not_found() -> ApiError {
 
 async fn method_not_allowed() -> ApiError {
     ApiError::new(ProblemCode::MethodNotAllowed, "this route does not support the method")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ANSWER_TIMEOUT, Timeouts};
+    use crate::route::groups;
+
+    /// N04: requests that wait for an agent may take as long as its answer.
+    #[test]
+    fn n04_requests_that_wait_for_an_agent_get_the_time_of_its_answer() {
+        let Timeouts(timeouts) = Timeouts::of(&groups());
+        for path in ["/v1/orgs/{org}/agents/{agent}/test-messages", "/v1/chat/completions"] {
+            assert_eq!(timeouts.get(path), Some(&ANSWER_TIMEOUT), "{path}");
+        }
+        assert_eq!(timeouts.get("/v1/orgs/{org}/webhooks"), None);
+    }
 }

@@ -12,7 +12,7 @@ pub(super) fn operation(route: &Route, tag: &str, schemas: &mut Schemas) -> Valu
     if let Some(query) = route.operation.query {
         parameters.extend(query_parameters(&Schemas::inline(query)));
     }
-    if route.is_repeatable() {
+    if route.runs_once() {
         parameters.push(json!({"$ref": "#/components/parameters/IdempotencyKey"}));
     }
     if route.operation.checks_version {

@@ -110,7 +110,8 @@ async fn import(
     body: Request<Body>,
 ) -> Result<Json<ImportReport>> {
     let kind = parse_kind(&kind)?;
-    let body: ImportRequest = resources::read(&request.server, &request.caller, body).await?;
+    let (body, _place) =
+        resources::read::<ImportRequest>(&request.server, &request.caller, body).await?;
     let rows = body.rows.into_iter().map(request::import_row).collect::<Result<_>>()?;
     let operations = request.operations();
     let planned = operations.plan_import(kind, rows, body.key_field.as_deref()).await;

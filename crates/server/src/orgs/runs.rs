@@ -63,7 +63,7 @@ pub(crate) fn routes() -> Vec<Route> {
             replay,
         )
         .example(json!({"policy": {"allow": [], "deny": ["refund_payment"]}}))
-        .waits(),
+        .waits_for_answer(),
         get(
             View,
             "/agents/{agent}/tools",

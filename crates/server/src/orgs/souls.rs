@@ -45,7 +45,8 @@ pub(crate) fn routes() -> Vec<Route> {
             "Show the system prompt that an agent would have with another soul",
             prompt_of,
         )
-        .example(json!({"soul": {"personality": "Warm and quick."}})),
+        .example(json!({"soul": {"personality": "Warm and quick."}}))
+        .runs_again(),
     ]
 }
 

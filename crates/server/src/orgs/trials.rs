@@ -50,7 +50,8 @@ pub(crate) fn agent_routes() -> Vec<Route> {
             "Write to an agent in testing mode, and wait for its answer",
             send_test_message,
         )
-        .example(json!({"conversation": "first-try", "text": "When are you open?"})),
+        .example(json!({"conversation": "first-try", "text": "When are you open?"}))
+        .waits_for_answer(),
     ]
 }
 

@@ -27,7 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
             send,
         )
         .example(json!({"text": "May we ship this?", "wait_ms": 30_000}))
-        .waits(),
+        .waits_for_answer(),
     ]
 }
 

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::body::{QueryParams, parse};
+use crate::body::{BodyPlace, QueryParams, parse};
 use crate::caller::Caller;
 use crate::error::{ApiError, Result};
 use crate::route::describe::schema_of;
@@ -35,10 +35,18 @@ pub(crate) const MAX_BYTES: usize = 30 * 1024 * 1024;
 const TOML: &str = "application/toml";
 
 /// Returns the limit of the body of a request that changes something.
-pub(crate) fn max_body(path: &str) -> usize {
+pub(crate) fn max_body(caller: &Caller, path: &str) -> usize {
     let ends = ["/resources/apply", "/import", "/contact-messages"];
     let is_large = ends.iter().any(|end| path.ends_with(end));
-    if is_large { MAX_BYTES } else { crate::body::MAX_BYTES }
+    if is_large { max_plan(caller) } else { crate::body::MAX_BYTES }
+}
+
+/// Returns the limit of the body of a plan.
+const fn max_plan(caller: &Caller) -> usize {
+    match caller {
+        Caller::Terminal => usize::MAX,
+        Caller::Key { .. } | Caller::User { .. } => MAX_BYTES,
+    }
 }
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -79,7 +87,8 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .takes(schema_of::<PlanRequest>)
         .fails_with(&[404, 412])
-        .example(change.clone()),
+        .example(change.clone())
+        .runs_again(),
         post(
             Access::Caller,
             "/resources/apply",
@@ -142,7 +151,7 @@ async fn plan(
     Extension(caller): Extension<Caller>,
     body: Request<Body>,
 ) -> Result<Json<ResourcePlan>> {
-    let body: PlanRequest = read(&server, &caller, body).await?;
+    let (body, _place) = read::<PlanRequest>(&server, &caller, body).await?;
     let window = request::window(&body)?;
     let planned = planned(&server, &caller, body).await?;
     let mut shown = match &planned {
@@ -163,7 +172,7 @@ async fn apply(
     Extension(caller): Extension<Caller>,
     body: Request<Body>,
 ) -> Result<Json<AppliedPlan>> {
-    let body: PlanRequest = read(&server, &caller, body).await?;
+    let (body, _place) = read::<PlanRequest>(&server, &caller, body).await?;
     let (version, keep) = (body.version.clone(), body.keep);
     let plan = match planned(&server, &caller, body).await? {
         Ok(plan) => plan,
@@ -214,20 +223,19 @@ async fn check_versions(
     Ok(())
 }
 
-/// Reads a body that may be as large as a plan.
+/// Reads a body that may be as large as a plan, and returns it with its place among the large
+/// ones, which is kept while it is planned and applied.
 pub(crate) async fn read<T: DeserializeOwned + Send + 'static>(
     server: &Server,
     caller: &Caller,
     body: Request<Body>,
-) -> Result<T> {
-    let limit = match caller {
-        Caller::Terminal => usize::MAX,
-        Caller::Key { .. } | Caller::User { .. } => MAX_BYTES,
-    };
-    let body = server.bodies.read(body.into_body(), limit).await?;
-    parse(body.bytes).await.map_err(|error| {
+) -> Result<(T, BodyPlace)> {
+    let body = server.bodies.read_request(body, max_plan(caller)).await?;
+    let (bytes, place) = body.into_parts();
+    let parsed = parse(bytes).await.map_err(|error| {
         ApiError::new(ProblemCode::BadRequest, format!("the body is not valid: {error}"))
-    })
+    })?;
+    Ok((parsed, place))
 }
 
 /// Returns the problem of a plan that is another one by now.

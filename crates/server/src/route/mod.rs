@@ -31,7 +31,26 @@ pub(crate) struct Route {
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) operation: Operation,
+    pub(crate) repeats: Repeats,
+    pub(crate) duration: RouteDuration,
     pub(crate) handler: MethodRouter<Server>,
+}
+
+/// What a repeat of a POST with the same `Idempotency-Key` gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeats {
+    /// The response of the first, which is stored unless it has a secret.
+    SameResponse,
+    /// It runs again, because that does no harm.
+    RunAgain,
+}
+
+/// How long a request may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RouteDuration {
+    Usual,
+    /// It waits for the answer of an agent.
+    Answer,
 }
 
 /// The protocol that a route speaks.
@@ -68,8 +87,19 @@ impl Route {
         let mut operation = Operation::default();
         H::describe(&mut operation);
         let (protocol, handler) = (Protocol::Ostler, on(filter, handler));
-        let waits = false;
-        Self { method, path, access, protocol, waits, id, summary, operation, handler }
+        let (repeats, duration) = (Repeats::SameResponse, RouteDuration::Usual);
+        Self {
+            method,
+            path,
+            access,
+            protocol,
+            id,
+            summary,
+            operation,
+            repeats,
+            duration,
+            handler,
+        }
     }
 
     /// Sets an example of the request's body.
@@ -124,15 +154,22 @@ impl Route {
         self
     }
 
-    /// Says that the handler waits for an agent or a model.
-    pub(crate) fn waits(mut self) -> Self {
-        self.waits = true;
+    /// Sets the protocol, which is another one than the product's own: its requests wait for
+    /// agents.
+    pub(crate) fn speaks(mut self, protocol: Protocol) -> Self {
+        self.protocol = protocol;
+        self.waits_for_answer()
+    }
+
+    /// Gives the request the time that an agent has for its answer.
+    pub(crate) const fn waits_for_answer(mut self) -> Self {
+        self.duration = RouteDuration::Answer;
         self
     }
 
-    /// Sets the protocol.
-    pub(crate) fn speaks(mut self, protocol: Protocol) -> Self {
-        self.protocol = protocol;
+    /// Runs each time, and never stores the response, because it changes nothing.
+    pub(crate) const fn runs_again(mut self) -> Self {
+        self.repeats = Repeats::RunAgain;
         self
     }
 
@@ -143,10 +180,10 @@ impl Route {
         self
     }
 
-    /// Whether a repeat with the same `Idempotency-Key` gets the same response.
-    pub(crate) fn is_repeatable(&self) -> bool {
+    /// Whether the request runs once for an `Idempotency-Key`.
+    pub(crate) fn runs_once(&self) -> bool {
         let is_own = self.protocol == Protocol::Ostler;
-        is_own && self.method == Method::POST && self.access.needs_caller()
+        is_own && self.repeats != Repeats::RunAgain && self.method == Method::POST && self.access.needs_caller()
     }
 }
 

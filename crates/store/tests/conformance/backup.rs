@@ -13,7 +13,9 @@ use ostler_store::{
 use tokio::task::JoinHandle;
 
 use crate::privacy::people::{self, contact_with_data};
-use crate::support::{TestDatabase, accept, claim, next, turn};
+use crate::privacy::scan::columns_with;
+use crate::support::{TestDatabase, accept, claim, next, turn, with_org};
+use crate::webhooks::{self, last_event, notify};
 
 const PHONE: &str = "+39 06 771234";
 
@@ -226,5 +228,39 @@ async fn o27_a_full_disk_fails_the_backup() {
         store.migrate().await.unwrap();
         let full = store.back_up(FullDisk, "0", "", |_| {}).await;
         assert!(matches!(full, Err(StoreError::Backup(BackupError::Write(_)))), "{full:?}");
+    }
+}
+
+/// K07, O27: a webhook of a restored database continues after the event that it had last, on
+/// either database.
+#[tokio::test(flavor = "multi_thread")]
+async fn k07_o27_a_restored_webhook_misses_no_event() {
+    for source in TestDatabase::both().await {
+        let store = source.migrated().await;
+        let org = with_org(&store, 1).await;
+        notify(&store, org).await;
+        let id = webhooks::create(&store, org).await;
+        notify(&store, org).await;
+        let here = store.org(org);
+        let cursor = here.webhook(id).await.unwrap().cursor;
+        let waiting = last_event(&store, org, cursor).await;
+        here.add_webhook_deliveries(id, cursor, waiting, Vec::new()).await.unwrap();
+        notify(&store, org).await;
+        last_event(&store, org, waiting).await;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.backup");
+        back_up(&store, &path).await;
+        for target in TestDatabase::both().await {
+            restore(&target.url, &path).await.unwrap();
+            let store = Store::open(&target.url).await.unwrap();
+            let here = store.org(org);
+            let cursor = here.webhook(id).await.unwrap().cursor;
+            notify(&store, org).await;
+            ostler_testkit::eventually("the webhook gets two events", async || {
+                here.events_after(cursor, 9).await.unwrap().len() == 2
+            })
+            .await;
+            assert_eq!(store.webhooks_with_events(9).await.unwrap(), [(org, id)]);
+        }
     }
 }

@@ -60,6 +60,7 @@ mod transcript;
 mod turn_changes;
 mod users;
 mod webhooks;
+mod workflow_children;
 mod workflows;
 
 /// Runs a test on every backend.

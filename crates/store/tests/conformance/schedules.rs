@@ -5,18 +5,19 @@ use std::collections::BTreeMap;
 use ostler_domain::audit::AuditActor;
 use ostler_domain::id::{AuditId, NoticeId, OrgId, WorkflowId};
 use ostler_domain::notice::{NoticeKind, NoticeRecipient};
+use ostler_domain::org::Org;
 use ostler_domain::time::Timestamp;
 use ostler_domain::workflow::WorkflowDefinition;
 use ostler_domain::workflow::schedule::{OverlapPolicy, WorkflowSchedule};
 use ostler_store::{
     ConfigChange, ConfigWrite, DueSchedule, NewAuditEntry, NewNotice, NewWorkflow, ScheduleAdvance,
-    StartOutcome, Store, WorkflowCommit, WorkflowLeaseAction,
+    StartOutcome, Store, StoreError, WorkflowCommit, WorkflowLeaseAction,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::on_every_backend;
-use crate::support::{next, with_org};
+use crate::support::{TestDatabase, next, with_org};
 
 /// The first due time, after everything that a test has saved.
 const LATER: Timestamp = Timestamp::from_millis(4_000_000_000_000);
@@ -143,6 +144,9 @@ async fn o30_a_due_time_starts_one_workflow_with_several_workers(store: &Store) 
     assert_eq!(workflows.iter().map(|one| one.id).collect::<Vec<_>>(), started);
     let starts = store.org(org).workflow_starts("hourly", 10).await.unwrap();
     assert_eq!((starts.len(), starts[0].workflow, starts[0].missed), (1, Some(started[0]), 3));
+    let log = store.org(org).audit_entries(None, None, 9).await.unwrap();
+    let due_at = json!({"due": starts[0].due_at}).to_string();
+    assert!(log.iter().any(|one| one.entry.data == due_at), "{log:?}");
     // A change of the schedule lets it start over, and what was read before is worth nothing.
     let found = due(store).await;
     save(store, org, schedule(OverlapPolicy::Allow)).await;
@@ -218,16 +222,105 @@ async fn o30_definitions_and_schedules_are_part_of_the_configuration(store: &Sto
 }
 
 on_every_backend!(
-    /// O30: a workflow that runs while hundreds of due times are skipped is not forgotten.
-    o30_a_running_workflow_is_seen_however_many_due_times_are_skipped
+    /// O30: a workflow that runs for long counts as running, however many due times are skipped.
+    o30_skipped_due_times_do_not_forget_the_workflow_that_runs
 );
-async fn o30_a_running_workflow_is_seen_however_many_due_times_are_skipped(store: &Store) {
+async fn o30_skipped_due_times_do_not_forget_the_workflow_that_runs(store: &Store) {
     let org = with_org(store, 1).await;
     save(store, org, schedule(OverlapPolicy::Skip)).await;
-    let mut started = Vec::new();
-    for hour in 0..210 {
-        started.extend(store.advance_schedule(advance(&due(store).await, hour)).await.unwrap());
+    for hour in 0..205 {
+        store.advance_schedule(advance(&due(store).await, hour)).await.unwrap();
     }
-    assert_eq!(started.len(), 1);
     assert_eq!(store.org(org).workflows(None, 10).await.unwrap().len(), 1);
+    let starts = store.org(org).workflow_starts("hourly", 300).await.unwrap();
+    assert_eq!(starts.last().unwrap().outcome, StartOutcome::Started);
+    end_workflow(store).await;
+    let next = store.advance_schedule(advance(&due(store).await, 205)).await.unwrap();
+    assert!(next.is_some());
+    let starts = store.org(org).workflow_starts("hourly", 300).await.unwrap();
+    assert!(starts.len() <= 201, "{}", starts.len());
+}
+
+on_every_backend!(
+    /// O30: what could not be started is not saved, and limits are said.
+    o30_definitions_and_inputs_that_are_too_large_are_not_saved
+);
+async fn o30_definitions_and_inputs_that_are_too_large_are_not_saved(store: &Store) {
+    let org = with_org(store, 1).await;
+    save(store, org, schedule(OverlapPolicy::Skip)).await;
+    let mut large = schedule(OverlapPolicy::Skip);
+    large.input.insert("text".into(), json!("x".repeat(1 << 20)));
+    let whole = json!({"name": "test", "step": [{"id": "a", "value": "x".repeat(1 << 20)}]});
+    let definition: WorkflowDefinition = serde_json::from_value(whole).unwrap();
+    for write in
+        [ConfigWrite::Schedule(Box::new(large)), ConfigWrite::Workflow(Box::new(definition))]
+    {
+        let change = ConfigChange { writes: vec![write], ..Default::default() };
+        let refused = store.org(org).change_config(change).await;
+        assert!(matches!(refused, Err(StoreError::TooLarge { .. })), "{refused:?}");
+    }
+    let others = (0..200).map(|number| {
+        let name = format!("s{number}");
+        ConfigWrite::Schedule(Box::new(WorkflowSchedule { name, ..schedule(OverlapPolicy::Skip) }))
+    });
+    let change = ConfigChange { writes: others.collect(), ..Default::default() };
+    let refused = store.org(org).change_config(change).await.unwrap_err();
+    assert_eq!(refused.to_string(), "too many schedules; the limit is 200");
+}
+
+on_every_backend!(
+    /// O30: schedules follow the time zone of their org, and what passed while it was archived
+    /// is not made up for.
+    o30_schedules_follow_a_change_of_their_org
+);
+async fn o30_schedules_follow_a_change_of_their_org(store: &Store) {
+    let org = with_org(store, 1).await;
+    save(store, org, schedule(OverlapPolicy::Skip)).await;
+    // As after a look: decided some time ago, and due in the future.
+    let past = Timestamp::from_millis(1_000_000);
+    let look = async |check_at| {
+        let found = due(store).await;
+        let looked = ScheduleAdvance { due: None, check_at, ..advance(&found, 0) };
+        let looked = ScheduleAdvance { decided_until: past, ..looked };
+        store.advance_schedule(looked).await.unwrap();
+    };
+    let stored = store.org(org).org().await.unwrap();
+    let soon = Timestamp::from_millis(Timestamp::from_millis(0).as_millis() + 3_000_000_000_000);
+    let due_now = async || store.due_schedules(soon, 10).await.unwrap().len();
+    look(Some(LATER)).await;
+    assert_eq!(due_now().await, 0);
+    let moved = Org { time_zone: "Asia/Tokyo".into(), ..stored.clone() };
+    store.org(org).update_org(moved.clone()).await.unwrap();
+    assert_eq!(due_now().await, 1);
+    assert!(due(store).await.stored.decided_until > past, "what was not due is not missed");
+
+    look(Some(past)).await;
+    let archived = Org { archived: true, ..moved.clone() };
+    store.org(org).update_org(archived).await.unwrap();
+    assert_eq!(due(store).await.stored.decided_until, past);
+    store.org(org).update_org(moved).await.unwrap();
+    assert!(due(store).await.stored.decided_until > past);
+}
+
+/// O30: a schedule that cannot be read is told apart and put off, so that it holds up no other.
+#[tokio::test(flavor = "multi_thread")]
+async fn o30_a_schedule_that_cannot_be_read_is_put_off() {
+    for database in TestDatabase::both().await {
+        let store = database.migrated().await;
+        let (one, other) = (with_org(&store, 1).await, with_org(&store, 2).await);
+        save(&store, one, schedule(OverlapPolicy::Skip)).await;
+        save(&store, other, schedule(OverlapPolicy::Skip)).await;
+        let broken = format!(
+            "UPDATE workflow_schedules SET data = '{{}}', check_at = 1 WHERE org = {}",
+            database.id_literal(1)
+        );
+        database.execute(&broken).await;
+        let mut found = store.due_schedules(AT_LAST, 10).await.unwrap();
+        assert_eq!(found.remove(1).unwrap().org, other);
+        let unreadable = found.remove(0).unwrap_err();
+        assert_eq!((unreadable.org, unreadable.name.as_str()), (one, "hourly"));
+        store.org(one).postpone_schedule("hourly", LATER).await.unwrap();
+        let first = store.due_schedules(AT_LAST, 1).await.unwrap().remove(0);
+        assert_eq!(first.unwrap().org, other);
+    }
 }

@@ -13,7 +13,7 @@ use ostler_store::{
 };
 
 use crate::on_every_backend;
-use crate::support::{next, with_org};
+use crate::support::{TestDatabase, next, with_org};
 
 const LEASE: Duration = Duration::from_secs(30);
 
@@ -37,7 +37,7 @@ fn write(url: &str) -> WebhookWrite {
     }
 }
 
-async fn create(store: &Store, org: OrgId) -> WebhookId {
+pub(crate) async fn create(store: &Store, org: OrgId) -> WebhookId {
     let id = WebhookId::from_u128(next());
     let org = store.org(org);
     org.audited(audit("create")).create_webhook(id, write("https://x.example")).await.unwrap();
@@ -68,6 +68,7 @@ async fn add(
 
 fn attempt(outcome: AttemptOutcome) -> WebhookAttempt {
     WebhookAttempt {
+        version: 1,
         outcome,
         answer: Some(500),
         took: Duration::from_millis(7),
@@ -80,7 +81,7 @@ fn attempt(outcome: AttemptOutcome) -> WebhookAttempt {
 const FAILED: AttemptOutcome = AttemptOutcome::Failed { retry_after: None };
 
 /// Makes an event.
-async fn notify(store: &Store, org: OrgId) {
+pub(crate) async fn notify(store: &Store, org: OrgId) {
     let id = NoticeId::from_u128(next());
     let notice = NewNotice {
         id,
@@ -94,7 +95,7 @@ async fn notify(store: &Store, org: OrgId) {
 
 /// Waits until the event log shows an event after a cursor: on PostgreSQL, all transactions
 /// before it have to end.
-async fn last_event(store: &Store, org: OrgId, after: EventCursor) -> EventCursor {
+pub(crate) async fn last_event(store: &Store, org: OrgId, after: EventCursor) -> EventCursor {
     loop {
         if let Some(last) = store.org(org).events_after(after, 99).await.unwrap().pop() {
             return last.cursor;
@@ -200,9 +201,9 @@ async fn k07_a_webhook_is_switched_off_once(store: &Store) {
     let id = create(store, org).await;
     let here = store.org(org);
     let ids = add(store, org, id, 2).await;
-    for one in &ids {
+    for (one, expected) in ids.iter().zip([true, false]) {
         let gone = attempt(AttemptOutcome::Gone);
-        assert!(here.record_webhook_attempt(id, *one, gone).await.unwrap());
+        assert_eq!(here.record_webhook_attempt(id, *one, gone).await.unwrap(), expected);
     }
     let off = here.webhook(id).await.unwrap();
     assert_eq!((off.status, off.reason.as_str()), (WebhookStatus::SwitchedOff, "no"));
@@ -262,4 +263,76 @@ async fn k07_webhooks_belong_to_their_org(store: &Store) {
     let again = foreign.audited(audit("again")).redeliver(id, Redelivery::One(ids[0])).await;
     assert!(again.is_err());
     assert_eq!(store.org(one).webhooks().await.unwrap().len(), 1);
+}
+
+on_every_backend!(
+    /// K07: what a person does not change stays: why a webhook is off, and how it failed. An
+    /// attempt at an address that was changed meanwhile says nothing about the new one.
+    k07_a_change_of_a_webhook_resets_what_it_changes
+);
+async fn k07_a_change_of_a_webhook_resets_what_it_changes(store: &Store) {
+    let org = with_org(store, 1).await;
+    let id = create(store, org).await;
+    let here = store.org(org);
+    let ids = add(store, org, id, 3).await;
+    here.record_webhook_attempt(id, ids[0], attempt(FAILED)).await.unwrap();
+    let save = async |url: &str, description: &str, status, skip_missed| {
+        let before = here.webhook(id).await.unwrap();
+        let mut write = WebhookWrite { status, ..write(url) };
+        write.config.description = description.into();
+        let audited = here.audited(audit("change"));
+        audited.change_webhook(id, before.version, write, skip_missed).await.unwrap();
+        here.webhook(id).await.unwrap()
+    };
+    let (enabled, url) = (WebhookStatus::Enabled, "https://x.example");
+    let described = save(url, "CRM", enabled, false).await;
+    assert_eq!((described.health.failures, described.version), (1, 2));
+    let moved = save("https://y.example", "CRM", enabled, false).await;
+    assert_eq!((moved.health.failures, moved.version), (0, 3));
+
+    let late = WebhookAttempt { version: 2, ..attempt(AttemptOutcome::Gone) };
+    assert!(!here.record_webhook_attempt(id, ids[1], late).await.unwrap());
+    let now = here.webhook(id).await.unwrap();
+    assert_eq!((now.status, now.health.failures), (enabled, 0));
+    let gone = WebhookAttempt { version: 3, ..attempt(AttemptOutcome::Gone) };
+    assert!(here.record_webhook_attempt(id, ids[1], gone).await.unwrap());
+    let off = WebhookStatus::SwitchedOff;
+    assert_eq!(save("https://y.example", "the CRM", off, false).await.reason, "no");
+
+    let on = save("https://y.example", "the CRM", enabled, true).await;
+    assert_eq!((on.status, on.reason.as_str()), (enabled, ""));
+    let log = here.webhook_deliveries(id, None, None, 9).await.unwrap();
+    let states: BTreeSet<_> = log.iter().map(|one| one.state.name()).collect();
+    assert_eq!(states, BTreeSet::from(["failed"]), "what waited is skipped too");
+}
+
+on_every_backend!(
+    /// K07: an org has so many webhooks, and learns the limit.
+    k07_an_org_has_a_limit_of_webhooks
+);
+async fn k07_an_org_has_a_limit_of_webhooks(store: &Store) {
+    let org = with_org(store, 1).await;
+    for _ in 0..20 {
+        create(store, org).await;
+    }
+    let id = WebhookId::from_u128(next());
+    let one_more = store.org(org).audited(audit("create"));
+    let refused = one_more.create_webhook(id, write("https://x.example")).await;
+    assert_eq!(refused.unwrap_err().to_string(), "too many webhooks; the limit is 20");
+}
+
+/// K07: kinds of events that a newer program has added are kept and not sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn k07_events_of_a_newer_program_are_kept() {
+    for database in TestDatabase::both().await {
+        let store = database.migrated().await;
+        let org = with_org(&store, 1).await;
+        let id = create(&store, org).await;
+        let newer = r#"{"url":"https://x.example","description":"","events":["flew"]}"#;
+        database.execute(&format!("UPDATE webhooks SET config = '{newer}'")).await;
+        let stored = store.org(org).webhook(id).await.unwrap();
+        assert_eq!(stored.config.newer_events, BTreeSet::from(["flew".to_owned()]));
+        assert!(!stored.config.wants(OrgEventKind::Run));
+        assert_eq!(serde_json::to_string(&stored.config).unwrap(), newer);
+    }
 }
