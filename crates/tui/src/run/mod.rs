@@ -70,6 +70,10 @@ pub enum ChatError {
     Terminal(#[from] std::io::Error),
     #[error("the keys cannot be used: {0}")]
     Keys(String),
+    #[error("{0}")]
+    Unreadable(String),
+    #[error("not everything was done; commands that failed: {count}")]
+    NotDone { count: usize },
 }
 
 /// The agent's side of the conversation.
