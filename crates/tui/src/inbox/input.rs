@@ -247,7 +247,7 @@ impl Inbox {
         let card = self.card.filter(|_| kind == DraftKind::Reason);
         let approval = card.map(|card| card.approval);
         self.composing = Some(Composing { session, org, kind, approval });
-        let text = self.drafts.get(session, kind).unwrap_or_default().to_owned();
+        let text = self.drafts.read(session, kind);
         self.composer.set(&text);
     }
 

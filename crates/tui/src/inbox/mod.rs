@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`protocol`] | what the inbox and the client of the API tell each other |
 //! | `holder` | who has a conversation, and the order of the list |
-//! | `drafts` | what is being written, by conversation, in a file |
+//! | `drafts` | what is being written, by conversation, in files |
 //! | `keys` | keys and what they do |
 //! | `input` | keys, and the actions they begin |
 //! | `update` | what the client says |
@@ -198,7 +198,7 @@ impl Inbox {
     }
 
     /// Returns whether something is stored that has changed.
-    pub(crate) const fn has_new_drafts(&self) -> bool {
+    pub(crate) fn has_new_drafts(&self) -> bool {
         self.drafts.is_changed()
     }
 

@@ -31,7 +31,7 @@ pub struct InboxOptions {
     pub theme: Theme,
     /// The file with keys of the user.
     pub keys: Option<PathBuf>,
-    /// The file with what is being written.
+    /// The folder with what is being written.
     pub drafts: Option<PathBuf>,
     /// Formats a time of day.
     pub clock: fn(Timestamp) -> String,
