@@ -199,7 +199,7 @@ async fn run_lines(mut inbox: Inbox, mut channels: InboxChannels) -> Result<(), 
 const fn result_of(inbox: &Inbox) -> Result<(), ChatError> {
     match inbox.refused_commands() {
         0 => Ok(()),
-        count => Err(ChatError::NotDone { count }),
+        count => Err(ChatError::FailedCommands { count }),
     }
 }
 

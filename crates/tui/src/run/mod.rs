@@ -73,7 +73,7 @@ pub enum ChatError {
     #[error("{0}")]
     Unreadable(String),
     #[error("not everything was done; commands that failed: {count}")]
-    NotDone { count: usize },
+    FailedCommands { count: usize },
 }
 
 /// The agent's side of the conversation.

@@ -53,3 +53,25 @@ fn result_of(test: &ChannelTestResult) -> anyhow::Result<()> {
     anyhow::ensure!(works, "the test of the channel failed");
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use ostler_api::channel_test::{ChannelTestResult, TestMessageResult};
+
+    use super::result_of;
+
+    #[test]
+    fn a_failed_test_of_a_channel_is_a_failure() {
+        let check = |works, receive_failure: Option<&str>, delivered: Option<bool>, expected| {
+            let message = delivered.map(|delivered| TestMessageResult { delivered, reason: None });
+            let receive_failure = receive_failure.map(str::to_owned);
+            let test = ChannelTestResult { works, detail: String::new(), receive_failure, message };
+            assert_eq!(result_of(&test).is_ok(), expected, "{test:?}");
+        };
+        check(true, None, None, true);
+        check(true, None, Some(true), true);
+        check(true, None, Some(false), false);
+        check(true, Some("no webhook"), None, false);
+        check(false, None, None, false);
+    }
+}
