@@ -345,6 +345,20 @@ impl ApiClient {
     }
 }
 
+/// Returns whether the server has answered that it did nothing. Its answer is stored under the
+/// idempotency key, so the next attempt needs another one.
+pub(crate) fn is_answered(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Problem>().is_some_and(|problem| problem.status < 500)
+}
+
+/// Returns whether the server refuses it, so that a repeat makes no sense.
+pub(crate) fn is_refusal(error: &anyhow::Error) -> bool {
+    let problem = error.downcast_ref::<Problem>();
+    problem.is_some_and(|problem| {
+        (400..500).contains(&problem.status) && !matches!(problem.status, 401 | 408 | 409 | 429)
+    })
+}
+
 /// Opens the installation or server and finds the org that the arguments name.
 pub(crate) async fn open_org(args: &OrgArgs) -> anyhow::Result<OrgApi> {
     ApiClient::open(&args.installation).await?.find_org(&args.org).await

@@ -70,8 +70,9 @@ fn m43_the_inbox_answers_customers_of_a_server() {
     for text in ["Hello Rosa, I am Ada.", "half a thought"] {
         assert_eq!(shown.matches(text).count(), 1, "{shown}");
     }
-    let drafts = terminal.folder.path().join(".local/share/ostler/inbox-drafts");
-    assert!(!drafts.exists(), "what was sent is no draft");
+    let drafts = terminal.folder.path().join(".local/share/ostler/drafts");
+    let files = std::fs::read_dir(drafts).expect("the folder");
+    assert_eq!(files.count(), 0, "what was sent is no draft");
 }
 
 /// M43: without a terminal, the inbox of an installation prints lines and reads commands.
@@ -89,7 +90,8 @@ fn m43_the_inbox_reads_commands_from_a_pipe() {
     input.write_all(commands.as_bytes()).expect("written");
     let output = inbox.wait_with_output().expect("it ends");
     let text = String::from_utf8(output.stdout).expect("text");
-    assert!(output.status.success() && !text.contains('\x1b'), "{text}");
+    assert_eq!(output.status.code(), Some(1), "`fly` is no command: {text}");
+    assert!(!text.contains('\x1b'), "{text}");
     for line in [
         "1. Rosa: 1 call to decide",
         "⚑ waits for a person",

@@ -51,6 +51,9 @@ fn m43_a_chat_with_a_thread_on_a_server() {
         terminal.wait_for(ready);
     };
     start("", "? help");
+    // It would hold for all threads, and not end with the chat.
+    terminal.send("/yolo");
+    terminal.wait_for("this would hold for all your threads");
     terminal.send("write a.txt");
     terminal.wait_for("Allow? Write a.txt");
     std::thread::sleep(GUARD);
@@ -117,8 +120,9 @@ fn m43_a_chat_with_a_thread_on_a_server() {
     // The thread is on the server, with every line once.
     terminal.keys(&["clear", "Enter"]);
     terminal.tmux(&["clear-history"]);
-    start("--resume", "? help");
+    start("--resume --mode plan", "? help");
     terminal.wait_for("It says:");
+    terminal.wait("the mode", |screen| screen.contains("plan · "));
     let all = terminal.all();
     for line in ["› write a.txt", "You chose blue.", "The plan is carried out.", "It says:"] {
         assert_eq!(all.matches(line).count(), 1, "{line}:\n{all}");

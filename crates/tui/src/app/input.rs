@@ -145,7 +145,7 @@ impl App {
     }
 
     /// Takes the message, and keeps what was written until it is taken over there.
-    fn take_message(&mut self, written: String) -> ComposedMessage {
+    pub(super) fn take_message(&mut self, written: String) -> ComposedMessage {
         let message = self.composer.take_message();
         self.sent = Some((message.text.clone(), written));
         message
@@ -286,8 +286,9 @@ impl App {
         self.picker = Some(Picker::new(Choice::History, "Sent before", entries.collect()));
     }
 
-    /// Reads the draft of a program that did not end well.
-    pub(crate) fn restore_draft(&mut self, file: &Path) {
+    /// Reads the draft of a program that did not end well, with the images in it.
+    pub(crate) fn restore_draft(&mut self, file: &Path, images: Vec<ImageFile>) {
+        self.composer.know_images(images);
         if let Some(text) = history::read_draft(file) {
             self.composer.set(&text);
             self.hint = Some("This is what you were writing the last time.".into());

@@ -4,7 +4,7 @@ use ostler_api::thread::{ApprovalDecision, AskAnswer, PlanDecision};
 
 use super::{App, Effect};
 use crate::cells::AskKind;
-use crate::protocol::ChatRequest;
+use crate::protocol::{ChatRequest, ChatUpdate};
 use crate::render;
 use crate::text::line::Line;
 use crate::text::theme::Tone;
@@ -77,8 +77,18 @@ impl App {
             Some(effects) => effects,
             None => {
                 self.composer.insert(line);
-                vec![Effect::Request(ChatRequest::Send(self.composer.take_message()))]
+                let written = self.composer.whole_text();
+                vec![Effect::Request(ChatRequest::Send(self.take_message(written)))]
             }
+        }
+    }
+
+    /// Takes an update. A text that was refused is no part of the next line; its images stay.
+    pub(crate) fn update_lines(&mut self, update: ChatUpdate) {
+        let is_refused = matches!(update, ChatUpdate::Refused { text: Some(_), .. });
+        self.update(update);
+        if is_refused {
+            self.composer.keep_images();
         }
     }
 }

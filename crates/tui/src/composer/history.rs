@@ -104,7 +104,10 @@ fn json_line(text: &str) -> String {
 
 /// Writes a file that replaces the old one at once.
 fn write_privately(file: &Path, text: &str) {
-    let new = file.with_extension("new");
+    // Several programs may write the same file.
+    let mut new = file.as_os_str().to_owned();
+    new.push(format!(".{}.new", std::process::id()));
+    let new = PathBuf::from(new);
     let written =
         open_privately(&new, false).and_then(|mut opened| opened.write_all(text.as_bytes()));
     if written.is_ok() {

@@ -51,6 +51,24 @@ impl Composer {
         }
     }
 
+    /// Takes note of images whose paths may be in a text that comes back.
+    pub(crate) fn know_images(&mut self, images: Vec<ImageFile>) {
+        self.images.extend(images);
+    }
+
+    /// Returns the images that were added and whose paths are in a text.
+    pub(crate) fn images_of(&self, text: &str) -> Vec<&ImageFile> {
+        let is_in = |image: &&ImageFile| text.contains(&*image.path.to_string_lossy());
+        self.images.iter().filter(is_in).collect()
+    }
+
+    /// Removes everything but the images.
+    pub(crate) fn keep_images(&mut self) {
+        let images = self.pastes.images(&self.text);
+        self.set("");
+        images.into_iter().for_each(|image| self.attach(image));
+    }
+
     /// Returns the message that is written, and leaves nothing.
     pub(crate) fn take_message(&mut self) -> ComposedMessage {
         let message = ComposedMessage {

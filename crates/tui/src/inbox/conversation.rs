@@ -1,16 +1,13 @@
-//! The conversation that is chosen as lines: who has it, what was said and done, the call that
-//! waits for a decision.
+//! The conversation that is chosen as lines: who has it, what was said and done.
 
-use ostler_api::approval::ApprovalDetail;
 use ostler_api::session::Session;
 use ostler_api::session_work::SessionNote;
 use ostler_api::transcript::{CallLine, MessageLine, TranscriptLine};
-use ostler_domain::gate::GateDecision;
-use ostler_domain::id::{ApprovalId, SessionId};
+use ostler_domain::id::SessionId;
+use serde::Serialize;
 
 use super::Inbox;
 use super::holder::Holder;
-use super::keys::InboxKey;
 use super::list::ago;
 use super::protocol::OpenedConversation;
 use crate::render::{arguments, marked};
@@ -18,8 +15,34 @@ use crate::text::line::{Line, Span};
 use crate::text::sanitize::{one_line, sanitize};
 use crate::text::theme::Tone;
 
-/// How many lines of the arguments of a call are shown.
-const ARGUMENT_LINES: usize = 12;
+/// What a transcript consists of.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(untagged)]
+pub(super) enum TranscriptEntry<'o> {
+    Line(&'o TranscriptLine),
+    Note(&'o SessionNote),
+}
+
+/// Returns what was said and done, with the notes of people between.
+pub(super) fn entries(opened: &OpenedConversation) -> Vec<TranscriptEntry<'_>> {
+    let mut notes = opened.work.notes.iter().peekable();
+    let mut entries = Vec::new();
+    for line in &opened.transcript.lines {
+        let at = match line {
+            TranscriptLine::Message(message) => Some(message.at),
+            TranscriptLine::Change(change) => Some(change.at),
+            TranscriptLine::Call(_) | TranscriptLine::Escalation(_) => None,
+        };
+        if let Some(at) = at {
+            while let Some(note) = notes.next_if(|note| note.created_at < at) {
+                entries.push(TranscriptEntry::Note(note));
+            }
+        }
+        entries.push(TranscriptEntry::Line(line));
+    }
+    entries.extend(notes.map(TranscriptEntry::Note));
+    entries
+}
 
 impl Inbox {
     /// Returns who has the conversation, in two lines.
@@ -55,36 +78,26 @@ impl Inbox {
         }
     }
 
-    /// Returns what was said and done, with the notes of people between.
+    /// Returns the transcript, and what an agent is writing.
     pub(super) fn transcript_lines(&self, opened: &OpenedConversation) -> Vec<Line> {
-        let customer = opened.transcript.session.contact_name();
-        let mut notes = opened.work.notes.iter().peekable();
-        let mut lines = Vec::new();
-        for line in &opened.transcript.lines {
-            let at = match line {
-                TranscriptLine::Message(message) => Some(message.at),
-                TranscriptLine::Change(change) => Some(change.at),
-                TranscriptLine::Call(_) | TranscriptLine::Escalation(_) => None,
-            };
-            if let Some(at) = at {
-                while let Some(note) = notes.next_if(|note| note.created_at < at) {
-                    lines.extend(self.note_lines(note));
-                }
-            }
-            lines.extend(self.transcript_line(line, &customer));
-        }
-        notes.for_each(|note| lines.extend(self.note_lines(note)));
+        let mut lines: Vec<Line> = entries(opened)
+            .into_iter()
+            .flat_map(|entry| self.entry_lines(entry, &opened.transcript.session))
+            .collect();
         lines.extend(self.writing_lines(opened.transcript.session.id));
-        let is_empty = |line: &Line| *line == Line::empty();
-        let begin = usize::from(lines.first().is_some_and(is_empty));
+        let begin = usize::from(lines.first() == Some(&Line::empty()));
         lines.split_off(begin)
     }
 
-    /// Returns what an agent is writing; lines that are printed have whole messages only.
+    pub(super) fn entry_lines(&self, entry: TranscriptEntry<'_>, session: &Session) -> Vec<Line> {
+        match entry {
+            TranscriptEntry::Line(line) => self.transcript_line(line, &session.contact_name()),
+            TranscriptEntry::Note(note) => self.note_lines(note),
+        }
+    }
+
     fn writing_lines(&self, session: SessionId) -> Vec<Line> {
-        let Some(draft) = self.writing.get(&session).filter(|_| !self.is_linear) else {
-            return Vec::new();
-        };
+        let Some(draft) = self.writing.get(&session) else { return Vec::new() };
         let doing = match &draft.calling {
             Some(tool) => format!("uses {} …", one_line(tool)),
             None => "is writing …".to_owned(),
@@ -145,62 +158,6 @@ impl Inbox {
         let text = sanitize(&note.text);
         lines.extend(text.lines().map(|line| Line::text(line, Tone::Warning).indented(2)));
         lines
-    }
-
-    /// Returns the call that waits for a decision, and how to answer.
-    pub(super) fn card_lines(&self, opened: &OpenedConversation) -> Option<Vec<Line>> {
-        let detail = self.card_approval(opened)?;
-        let approval = &detail.approval;
-        let others = opened.approvals.len().saturating_sub(1);
-        let mut head = vec![
-            Span::new("◆ Allow? ", Tone::Warning),
-            Span::new(one_line(approval.tool.as_str()), Tone::Strong),
-            Span::new(format!("  {}", approval.risk), Tone::Dim),
-        ];
-        if others > 0 {
-            head.push(Span::new(format!("  {others} more after this"), Tone::Dim));
-        }
-        let mut lines = vec![Line::cut(head)];
-        let text = serde_json::to_string_pretty(&approval.arguments).unwrap_or_default();
-        let text = sanitize(&text).into_owned();
-        lines.extend(
-            text.lines()
-                .filter(|line| !matches!(*line, "{" | "}"))
-                .take(ARGUMENT_LINES)
-                .map(|line| Line::text(line, Tone::Plain)),
-        );
-        lines.push(Line::text(format!("why: {}", self.why(detail)), Tone::Dim));
-        let key = |key| self.keys.first(key).unwrap_or_else(|| "(no key)".to_owned());
-        let text = format!(
-            "{} approve  {} approve and call now  {} reject",
-            key(InboxKey::Approve),
-            key(InboxKey::ApproveNow),
-            key(InboxKey::Reject)
-        );
-        lines.push(Line::cut(vec![Span::new(text, Tone::Accent)]));
-        Some(lines)
-    }
-
-    pub(super) fn card_approval<'o>(
-        &self,
-        opened: &'o OpenedConversation,
-    ) -> Option<&'o ApprovalDetail> {
-        let id: ApprovalId = self.card?.0;
-        opened.approvals.iter().find(|one| one.approval.id == id)
-    }
-
-    /// Returns the rule by which a call asks.
-    fn why(&self, detail: &ApprovalDetail) -> String {
-        let decision = GateDecision::Ask(detail.approval.why.clone());
-        let why = one_line(&decision.to_string());
-        match &detail.rule.setting {
-            None => why,
-            Some(setting) => {
-                let place = setting.place.as_deref().map(|place| format!(", {}", one_line(place)));
-                let (field, resource) = (one_line(&setting.field), one_line(&setting.resource));
-                format!("{why} ({field} of {resource}{})", place.unwrap_or_default())
-            }
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Keys, and the actions they begin.
 
 use crossterm::event::{KeyCode, KeyModifiers};
-use ostler_domain::id::ApprovalId;
+use ostler_domain::id::SessionId;
 
 use super::drafts::DraftKind;
 use super::holder::{Group, Holder};
@@ -11,8 +11,6 @@ use super::{Composing, Inbox, InboxEffect, PendingAction};
 use crate::keymap::{Action, KeyPress};
 use crate::text::theme::Tone;
 
-/// Keys that come sooner after a call was shown were meant for what was there before.
-const GUARD_MS: u64 = 300;
 /// How many rows a key scrolls.
 const PAGE: usize = 10;
 
@@ -20,13 +18,29 @@ impl Inbox {
     /// Handles a key at a time in milliseconds.
     pub(crate) fn key(&mut self, key: KeyPress, now: u64) -> Vec<InboxEffect> {
         self.hint = None;
+        let was_quitting = std::mem::take(&mut self.is_quitting);
         if std::mem::take(&mut self.show_help) {
             return Vec::new();
         }
-        if let Some(composing) = self.composing {
-            return self.composer_key(composing, key);
+        let mut effects = match (self.composing.clone(), self.keys.find(key)) {
+            (Some(composing), _) => self.composer_key(&composing, key),
+            (None, Some(InboxKey::Quit)) => self.quit(was_quitting),
+            (None, Some(key)) => self.act(key, now),
+            (None, None) => Vec::new(),
+        };
+        effects.extend(self.request_shown());
+        effects
+    }
+
+    /// Ends the inbox when nothing is being sent any more; at once if it is asked again.
+    fn quit(&mut self, is_again: bool) -> Vec<InboxEffect> {
+        if is_again || self.pending.is_empty() {
+            return vec![InboxEffect::Quit];
         }
-        self.keys.find(key).map_or_else(Vec::new, |key| self.act(key, now))
+        self.is_quitting = true;
+        let key = self.keys.shown(InboxKey::Quit);
+        self.say(Tone::Accent, format!("Finishing what was begun; {key} again quits at once."));
+        Vec::new()
     }
 
     /// Takes text that was pasted; it is lost only if nothing is being written.
@@ -39,16 +53,18 @@ impl Inbox {
         }
     }
 
-    fn say(&mut self, tone: Tone, text: impl Into<String>) {
+    pub(super) fn say(&mut self, tone: Tone, text: impl Into<String>) {
         self.hint = Some((tone, text.into()));
     }
 
     fn act(&mut self, key: InboxKey, now: u64) -> Vec<InboxEffect> {
         match key {
-            InboxKey::Up => return self.choose_beside(false),
-            InboxKey::Down => return self.choose_beside(true),
-            InboxKey::NextWaiting => return self.choose_waiting(),
-            InboxKey::Open => return self.show_conversation(),
+            InboxKey::Up => self.choose_beside(false),
+            InboxKey::Down => self.choose_beside(true),
+            InboxKey::NextWaiting => self.choose_waiting(),
+            // In the place of the list, where there is no room for both.
+            InboxKey::Open => self.shows_conversation = self.selected.is_some(),
+            InboxKey::Back if self.fold_card() => {}
             InboxKey::Back => self.shows_conversation = false,
             InboxKey::TakeOver => return self.take_over(),
             InboxKey::Reply => self.compose_reply(),
@@ -58,20 +74,25 @@ impl Inbox {
             InboxKey::Approve => return self.approve(false, now),
             InboxKey::ApproveNow => return self.approve(true, now),
             InboxKey::Reject => self.compose_reason(now),
-            InboxKey::PageUp => self.scrolled += PAGE,
-            InboxKey::PageDown => self.scrolled = self.scrolled.saturating_sub(PAGE),
+            InboxKey::ExpandCall => self.toggle_card(),
+            InboxKey::PageUp => self.scroll(false),
+            InboxKey::PageDown => self.scroll(true),
             InboxKey::Reload => return vec![InboxEffect::Request(InboxRequest::Reload)],
             InboxKey::Help => self.show_help = true,
-            InboxKey::Quit => return vec![InboxEffect::Quit],
+            InboxKey::Quit => {}
         }
         Vec::new()
     }
 
-    /// Shows the conversation instead of the list, where there is no room for both.
-    fn show_conversation(&mut self) -> Vec<InboxEffect> {
-        let was_seen = self.is_wide || self.shows_conversation;
-        self.shows_conversation = self.selected.is_some();
-        if was_seen { Vec::new() } else { self.open_selected() }
+    /// Scrolls the call that is expanded, or the transcript.
+    fn scroll(&mut self, is_below: bool) {
+        if self.scroll_card(is_below) {
+            return;
+        }
+        self.scrolled = match is_below {
+            true => self.scrolled.saturating_sub(PAGE),
+            false => self.scrolled + PAGE,
+        };
     }
 
     fn position(&self) -> Option<usize> {
@@ -79,17 +100,18 @@ impl Inbox {
         self.rows().iter().position(|one| one.listed.session.id == selected)
     }
 
-    fn choose_beside(&mut self, is_below: bool) -> Vec<InboxEffect> {
+    fn choose_beside(&mut self, is_below: bool) {
         let last = self.rows().len().saturating_sub(1);
         let to = match (self.position(), is_below) {
             (None, _) => 0,
             (Some(at), true) => (at + 1).min(last),
             (Some(at), false) => at.saturating_sub(1),
         };
-        self.choose(to)
+        let to = self.rows().get(to).map(|one| one.listed.session.id);
+        self.choose(to);
     }
 
-    fn choose_waiting(&mut self) -> Vec<InboxEffect> {
+    fn choose_waiting(&mut self) {
         let needs_person = |one: &super::Conversation| {
             let session = &one.listed.session;
             Holder::of(session).group() == Group::Waiting || session.pending_approvals > 0
@@ -99,25 +121,20 @@ impl Inbox {
             .collect();
         let after = self.position().map_or(0, |at| at + 1);
         let next = waiting.iter().find(|at| **at >= after).or_else(|| waiting.first());
-        match next.copied() {
-            Some(at) => self.choose(at),
-            None => {
-                self.say(Tone::Good, "Nobody waits for a person.");
-                Vec::new()
-            }
+        match next.and_then(|at| self.rows().get(*at)).map(|one| one.listed.session.id) {
+            None => self.say(Tone::Good, "Nobody waits for a person."),
+            next => self.choose(next),
         }
     }
 
-    pub(super) fn choose(&mut self, at: usize) -> Vec<InboxEffect> {
-        let chosen = self.rows().get(at).map(|one| one.listed.session.id);
+    pub(super) fn choose(&mut self, chosen: Option<SessionId>) {
         if chosen.is_none() || chosen == self.selected {
-            return Vec::new();
+            return;
         }
         self.selected = chosen;
         self.not_opened = None;
         self.card = None;
         self.scrolled = 0;
-        self.open_selected()
     }
 
     /// Returns who has the conversation that is chosen.
@@ -131,14 +148,35 @@ impl Inbox {
         action: InboxAction,
         kind: Option<DraftKind>,
     ) -> Vec<InboxEffect> {
-        let org = self.chosen().map(|one| one.org.clone());
-        let (Some(session), Some(org)) = (self.selected, org) else {
-            self.say(Tone::Warning, "This conversation is closed.");
+        let chosen = self.chosen().map(|one| (one.listed.session.id, one.org.clone()));
+        match chosen {
+            Some((session, org)) => self.begin_in(session, org, action, kind),
+            None => {
+                let text = match self.selected {
+                    Some(_) => "This conversation is closed.",
+                    None => "No conversation is open.",
+                };
+                self.say(Tone::Warning, text);
+                Vec::new()
+            }
+        }
+    }
+
+    fn begin_in(
+        &mut self,
+        session: SessionId,
+        org: String,
+        action: InboxAction,
+        kind: Option<DraftKind>,
+    ) -> Vec<InboxEffect> {
+        if self.pending.iter().any(|one| one.session == session && one.action == action) {
+            self.say(Tone::Warning, "This is being done.");
             return Vec::new();
-        };
+        }
         let number = self.next_number;
         self.next_number += 1;
-        self.pending.push(PendingAction { number, session, kind });
+        let pending = PendingAction { number, session, action: action.clone(), kind };
+        self.pending.push(pending);
         vec![InboxEffect::Request(InboxRequest::Act { number, org, session, action })]
     }
 
@@ -193,17 +231,23 @@ impl Inbox {
 
     /// Begins to write, or continues a draft.
     pub(super) fn compose(&mut self, kind: DraftKind) {
-        let Some(session) = self.selected else { return };
+        let shown = self.shown().map(|opened| opened.transcript.session.id);
+        let chosen = self.chosen().map(|one| (one.listed.session.id, one.org.clone()));
+        let (session, org) = match (shown, chosen) {
+            (Some(_), Some(chosen)) => chosen,
+            (Some(_), None) => return self.say(Tone::Warning, "This conversation is closed."),
+            (None, _) => return self.say(Tone::Warning, "The conversation is not shown yet."),
+        };
         let is_sending =
             self.pending.iter().any(|one| one.session == session && one.kind == Some(kind));
         if is_sending {
-            self.say(Tone::Warning, "This is still being sent.");
-            return;
+            return self.say(Tone::Warning, "This is still being sent.");
         }
         self.shows_conversation = true;
-        let approval = self.card.filter(|_| kind == DraftKind::Reason).map(|(id, _)| id);
-        self.composing = Some(Composing { session, kind, approval });
-        let text = self.drafts.get(session, kind).unwrap_or_default().to_owned();
+        let card = self.card.filter(|_| kind == DraftKind::Reason);
+        let approval = card.map(|card| card.approval);
+        self.composing = Some(Composing { session, org, kind, approval });
+        let text = self.drafts.read(session, kind);
         self.composer.set(&text);
     }
 
@@ -216,12 +260,12 @@ impl Inbox {
     }
 
     fn keep_draft(&mut self) {
-        if let Some(Composing { session, kind, .. }) = self.composing {
-            self.drafts.set(session, kind, &self.composer.whole_text());
+        if let Some(Composing { session, kind, .. }) = &self.composing {
+            self.drafts.set(*session, *kind, &self.composer.whole_text());
         }
     }
 
-    fn composer_key(&mut self, composing: Composing, key: KeyPress) -> Vec<InboxEffect> {
+    fn composer_key(&mut self, composing: &Composing, key: KeyPress) -> Vec<InboxEffect> {
         match self.editing.action(key) {
             Some(Action::Submit) => return self.submit(composing),
             Some(Action::Newline) => self.composer.insert("\n"),
@@ -234,8 +278,8 @@ impl Inbox {
             Some(Action::Newer) => {
                 self.composer.edit(crate::composer::Edit::Down);
             }
-            Some(Action::PageUp) => self.scrolled += PAGE,
-            Some(Action::PageDown) => self.scrolled = self.scrolled.saturating_sub(PAGE),
+            Some(Action::PageUp) => self.scroll(false),
+            Some(Action::PageDown) => self.scroll(true),
             Some(Action::Edit(edit)) => {
                 self.composer.edit(edit);
             }
@@ -251,7 +295,7 @@ impl Inbox {
         Vec::new()
     }
 
-    fn submit(&mut self, composing: Composing) -> Vec<InboxEffect> {
+    fn submit(&mut self, composing: &Composing) -> Vec<InboxEffect> {
         let text = self.composer.whole_text().trim().to_owned();
         let is_optional = composing.kind == DraftKind::Resolution;
         if text.is_empty() && !is_optional {
@@ -271,32 +315,12 @@ impl Inbox {
                 InboxAction::HandBack { resolution: Some(text).filter(|text| !text.is_empty()) }
             }
         };
-        let effects = self.begin(action, Some(composing.kind));
+        let (session, org) = (composing.session, composing.org.clone());
+        let effects = self.begin_in(session, org, action, Some(composing.kind));
         if !effects.is_empty() {
             self.composing = None;
             self.scrolled = 0;
         }
         effects
-    }
-
-    fn approve(&mut self, at_once: bool, now: u64) -> Vec<InboxEffect> {
-        match self.card_to_answer(now) {
-            Some(approval) => self.begin(InboxAction::Approve { approval, at_once }, None),
-            None => Vec::new(),
-        }
-    }
-
-    /// Returns the call that is shown, if it was there before the key was pressed and nobody
-    /// has answered yet.
-    fn card_to_answer(&mut self, now: u64) -> Option<ApprovalId> {
-        let Some((approval, drawn)) = self.card else {
-            self.say(Tone::Warning, "No call of this conversation waits for a decision.");
-            return None;
-        };
-        if drawn.is_none_or(|drawn| now < drawn + GUARD_MS) {
-            self.say(Tone::Warning, "This call has just appeared. Look at it, and press again.");
-            return None;
-        }
-        Some(approval)
     }
 }

@@ -19,6 +19,7 @@ pub(super) enum InboxKey {
     Approve,
     ApproveNow,
     Reject,
+    ExpandCall,
     PageUp,
     PageDown,
     Reload,
@@ -44,7 +45,7 @@ const fn bind(
 }
 
 /// Every action with its name and keys.
-pub(super) const BINDINGS: [InboxBinding; 18] = [
+pub(super) const BINDINGS: [InboxBinding; 19] = [
     bind("up", InboxKey::Up, &["up", "k"], "conversation above"),
     bind("down", InboxKey::Down, &["down", "j"], "conversation below"),
     bind("next_waiting", InboxKey::NextWaiting, &["n"], "next conversation that waits"),
@@ -58,6 +59,7 @@ pub(super) const BINDINGS: [InboxBinding; 18] = [
     bind("approve", InboxKey::Approve, &["y"], "approve the call"),
     bind("approve_now", InboxKey::ApproveNow, &["Y"], "approve, and make the call at once"),
     bind("reject", InboxKey::Reject, &["x"], "reject the call, with a reason"),
+    bind("expand_call", InboxKey::ExpandCall, &["o", "ctrl-o"], "show all of the call, or fold it"),
     bind("page_up", InboxKey::PageUp, &["pageup", "ctrl-u"], "scroll up"),
     bind("page_down", InboxKey::PageDown, &["pagedown", "ctrl-d"], "scroll down"),
     bind("reload", InboxKey::Reload, &["ctrl-l"], "read everything again"),

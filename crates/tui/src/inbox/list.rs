@@ -5,10 +5,10 @@ use ostler_domain::id::SessionId;
 use super::Inbox;
 use super::holder::Holder;
 use super::protocol::Conversation;
-use crate::text::line::Row;
+use crate::text::line::{Line, Row};
 use crate::text::sanitize::one_line;
 use crate::text::theme::Tone;
-use crate::text::wrap::{cut_text, width};
+use crate::text::wrap::{cut_text, width, wrap_all};
 
 /// The rows of the list, and the first one of the conversation that is chosen.
 #[derive(Debug, Default)]
@@ -42,11 +42,13 @@ impl Inbox {
             list.rows.extend(self.entry(one, columns, now));
         }
         if list.rows.is_empty() {
-            let text = match self.conversations {
-                None => " Reading the conversations …",
-                Some(_) => " No open conversations.",
+            let (text, tone) = match (&self.conversations, self.unreadable_text()) {
+                (None, Some(why)) => (why, Tone::Bad),
+                (None, None) => ("Reading the conversations …".to_owned(), Tone::Dim),
+                (Some(_), _) => ("No open conversations.".to_owned(), Tone::Dim),
             };
-            list.rows.push(row(&[(text, Tone::Dim)]));
+            let text = wrap_all([&Line::text(text, tone).indented(1)], columns);
+            list.rows.extend(text);
         }
         list
     }

@@ -6,15 +6,17 @@
 //! |---|---|
 //! | [`protocol`] | what the inbox and the client of the API tell each other |
 //! | `holder` | who has a conversation, and the order of the list |
-//! | `drafts` | what is being written, by conversation, in a file |
+//! | `drafts` | what is being written, by conversation, in files |
 //! | `keys` | keys and what they do |
 //! | `input` | keys, and the actions they begin |
 //! | `update` | what the client says |
 //! | `writing` | what agents are writing at the moment |
+//! | `card` | the call that waits for a decision |
 //! | `list`, `conversation` | the two panes as lines |
 //! | `screen` | the panes in the size of the terminal |
 //! | `linear` | the same for pipes and screen readers: lines, and commands in lines |
 
+mod card;
 mod conversation;
 mod drafts;
 mod holder;
@@ -35,11 +37,13 @@ use std::path::PathBuf;
 use ostler_domain::id::{AgentId, ApprovalId, SessionId, UserId};
 use ostler_domain::time::Timestamp;
 
+use self::card::CallCard;
 use self::drafts::{DraftKind, Drafts};
 use self::keys::InboxKeys;
-pub(crate) use self::linear::PrintedConversation;
+use self::linear::PrintedLines;
 use self::protocol::{
-    ConnectionState, Conversation, InboxRequest, InboxSetting, OpenedConversation,
+    ConnectionState, Conversation, InboxAction, InboxRequest, InboxSetting, OpenedConversation,
+    UnreadableOrg,
 };
 use self::writing::AgentDraft;
 use crate::composer::Composer;
@@ -66,11 +70,15 @@ pub(crate) struct Inbox {
     clock: fn(Timestamp) -> String,
     /// In the order of the list; `None` before the first answer.
     conversations: Option<Vec<Conversation>>,
+    /// The organizations whose conversations are missing there, or old.
+    unreadable: Vec<UnreadableOrg>,
     agents: BTreeMap<AgentId, String>,
     people: BTreeMap<UserId, String>,
     connection: ConnectionState,
     /// The conversation that is chosen, and what is known of it.
     selected: Option<SessionId>,
+    /// What the client was asked to show.
+    requested: Option<InboxRequest>,
     opened: Option<OpenedConversation>,
     not_opened: Option<String>,
     /// What agents are writing, by conversation.
@@ -81,6 +89,7 @@ pub(crate) struct Inbox {
     shows_conversation: bool,
     /// Lines are printed: no conversation is chosen by itself, and everything is said once.
     is_linear: bool,
+    printed: PrintedLines,
     /// How many rows the window is above the end of the transcript.
     scrolled: usize,
     composing: Option<Composing>,
@@ -89,16 +98,18 @@ pub(crate) struct Inbox {
     /// The actions that were begun and have no answer.
     pending: Vec<PendingAction>,
     next_number: u64,
-    /// The call whose card is shown, and since when.
-    card: Option<(ApprovalId, Option<u64>)>,
+    card: Option<CallCard>,
     hint: Option<(Tone, String)>,
     show_help: bool,
+    /// The inbox ends when no action is left without an answer.
+    is_quitting: bool,
 }
 
 /// What is being written, and about which conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Composing {
     session: SessionId,
+    org: String,
     kind: DraftKind,
     /// The call that is rejected.
     approval: Option<ApprovalId>,
@@ -109,6 +120,7 @@ struct Composing {
 struct PendingAction {
     number: u64,
     session: SessionId,
+    action: InboxAction,
     /// The text that it sends, which is kept until the answer.
     kind: Option<DraftKind>,
 }
@@ -126,16 +138,19 @@ impl Inbox {
             keys: InboxKeys::of_file(file)?,
             clock,
             conversations: None,
+            unreadable: Vec::new(),
             agents: BTreeMap::new(),
             people: BTreeMap::new(),
             connection: ConnectionState::default(),
             selected: None,
+            requested: None,
             opened: None,
             not_opened: None,
             writing: BTreeMap::new(),
             is_wide: true,
             shows_conversation: false,
             is_linear: false,
+            printed: PrintedLines::default(),
             scrolled: 0,
             composing: None,
             composer: Composer::default(),
@@ -145,6 +160,7 @@ impl Inbox {
             card: None,
             hint: None,
             show_help: false,
+            is_quitting: false,
         })
     }
 
@@ -182,7 +198,7 @@ impl Inbox {
     }
 
     /// Returns whether something is stored that has changed.
-    pub(crate) const fn has_new_drafts(&self) -> bool {
+    pub(crate) fn has_new_drafts(&self) -> bool {
         self.drafts.is_changed()
     }
 
@@ -192,8 +208,8 @@ impl Inbox {
 
     /// Takes note that what is shown now was drawn.
     pub(crate) fn drawn(&mut self, now: u64) {
-        if let Some((_, drawn)) = &mut self.card {
-            drawn.get_or_insert(now);
+        if let Some(card) = &mut self.card {
+            card.drawn(now);
         }
     }
 

@@ -52,6 +52,8 @@ pub enum InboxAction {
 pub enum InboxUpdate {
     /// All open conversations.
     Conversations(Vec<Conversation>),
+    /// The organizations whose conversations cannot be read now.
+    Unreadable(Vec<UnreadableOrg>),
     Names(ActorNames),
     Opened(Box<OpenedConversation>),
     /// A conversation cannot be shown.
@@ -70,6 +72,13 @@ pub enum InboxUpdate {
         number: u64,
         why: String,
     },
+}
+
+/// An organization whose conversations cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableOrg {
+    pub org_name: String,
+    pub why: String,
 }
 
 /// A conversation in the list.

@@ -1,6 +1,7 @@
 //! The inbox in the size of the terminal: a list and a conversation beside each other, or one
 //! of them where there is no room for both.
 
+use super::card::CardFrame;
 use super::drafts::DraftKind;
 use super::keys::{BINDINGS, InboxKey};
 use super::list::row;
@@ -28,6 +29,12 @@ struct Pane {
     cursor: Option<(usize, usize)>,
 }
 
+/// What is below the transcript: a call and what is being written.
+struct BelowTranscript {
+    pane: Pane,
+    card: Option<CardFrame>,
+}
+
 impl Inbox {
     /// Returns the whole screen, at a time in milliseconds since 1970.
     pub(crate) fn screen(&mut self, size: (usize, usize), now: u64) -> LiveArea {
@@ -35,6 +42,9 @@ impl Inbox {
         let body = height - 2;
         let is_wide = columns >= WIDE;
         self.is_wide = is_wide;
+        if let Some(card) = &mut self.card {
+            card.set_frame(None);
+        }
         let mut pane = if self.show_help {
             self.help_pane(columns, body)
         } else if is_wide {
@@ -60,6 +70,9 @@ impl Inbox {
     fn title_row(&self, columns: usize, now: u64) -> Row {
         let (state, tone) = match &self.connection {
             ConnectionState::Connecting => ("connecting …".to_owned(), Tone::Dim),
+            ConnectionState::Live if let Some(text) = self.outdated_text() => {
+                (format!(" {text} "), Tone::Danger)
+            }
             ConnectionState::Live => ("● live".to_owned(), Tone::Good),
             ConnectionState::Lost { why, retry_at } => {
                 let seconds = retry_at.saturating_sub(now).div_ceil(1000);
@@ -76,6 +89,15 @@ impl Inbox {
         let title = cut_text(&title, room);
         let gap = " ".repeat(columns.saturating_sub(width(&title) + width(&state) + 1));
         row(&[(&title, Tone::Strong), (&gap, Tone::Plain), (&state, tone)])
+    }
+
+    /// Says why what is shown may be old although the connection is live.
+    fn outdated_text(&self) -> Option<String> {
+        let of_conversation = || {
+            let why = self.not_opened.as_ref().filter(|_| self.shown().is_some())?;
+            Some(format!("The conversation cannot be read: {why}"))
+        };
+        self.unreadable_text().or_else(of_conversation)
     }
 
     /// What has just happened, or the keys that can be pressed.
@@ -139,19 +161,23 @@ impl Inbox {
         let head = self.head_lines(&opened.transcript.session, now);
         let mut rows = wrap_all(&head, columns);
         rows.push(rule(columns));
-        let (below, cursor) =
-            self.below_transcript(opened, columns, height.saturating_sub(rows.len()));
-        let room = height.saturating_sub(rows.len() + below.len());
-        let transcript = wrap_all(&self.transcript_lines(opened), columns);
-        let most = transcript.len().saturating_sub(room);
-        let scrolled = self.scrolled.min(most);
-        let end = transcript.len() - scrolled;
-        let window = &transcript[end.saturating_sub(room)..end];
-        rows.extend_from_slice(window);
-        rows.resize(height.saturating_sub(below.len()), Row::default());
-        let cursor = cursor.map(|(row, column)| (rows.len() + row, column));
-        rows.extend(below);
+        let below = self.below_transcript(opened, columns, height.saturating_sub(rows.len()));
+        let room = height.saturating_sub(rows.len() + below.pane.rows.len());
+        let mut scrolled = self.scrolled;
+        if !self.is_card_expanded() {
+            let transcript = wrap_all(&self.transcript_lines(opened), columns);
+            scrolled = scrolled.min(transcript.len().saturating_sub(room));
+            let end = transcript.len() - scrolled;
+            rows.extend_from_slice(&transcript[end.saturating_sub(room)..end]);
+        }
+        rows.resize(height.saturating_sub(below.pane.rows.len()), Row::default());
+        let cursor = below.pane.cursor.map(|(row, column)| (rows.len() + row, column));
+        rows.extend(below.pane.rows);
+        rows.truncate(height);
         self.scrolled = scrolled;
+        if let Some(card) = &mut self.card {
+            card.set_frame(below.card);
+        }
         Pane { rows, cursor }
     }
 
@@ -161,31 +187,33 @@ impl Inbox {
         opened: &super::OpenedConversation,
         columns: usize,
         height: usize,
-    ) -> (Vec<Row>, Option<(usize, usize)>) {
+    ) -> BelowTranscript {
         let session = opened.transcript.session.id;
-        let composing = self.composing.filter(|one| one.session == session);
+        let composing = self.composing.as_ref().filter(|one| one.session == session);
         let (composer, cursor) = match composing {
             Some(composing) => self.composer_rows(composing, opened, columns, height),
             None => (Vec::new(), None),
         };
-        let mut rows = Vec::new();
-        if let Some(card) = self.card_lines(opened) {
-            let card = wrap_all(&card, columns);
-            let room = (height / 2).max(4).min(height.saturating_sub(composer.len() + 2));
+        // The transcript keeps two rows; of a call that is expanded, one is a rule.
+        let free = height.saturating_sub(composer.len() + 1);
+        let room = match self.is_card_expanded() {
+            true => free,
+            false => (height * 2 / 3).max(4).min(free.saturating_sub(1)),
+        };
+        let (mut rows, mut frame) = (Vec::new(), None);
+        if let Some(card) = self.card_rows(opened, columns, room) {
             rows.push(rule(columns));
-            // The keys are the last row of the card.
-            let from = card.len().saturating_sub(1);
-            rows.extend(card[..from.min(room.saturating_sub(1))].iter().cloned());
-            rows.extend(card[from..].iter().cloned());
+            rows.extend(card.rows);
+            frame = Some(card.frame);
         }
         let cursor = cursor.map(|(row, column)| (rows.len() + row, column));
         rows.extend(composer);
-        (rows, cursor)
+        BelowTranscript { pane: Pane { rows, cursor }, card: frame }
     }
 
     fn composer_rows(
         &self,
-        composing: Composing,
+        composing: &Composing,
         opened: &super::OpenedConversation,
         columns: usize,
         height: usize,
@@ -210,7 +238,7 @@ impl Inbox {
         (rows, Some((1 + cursor.0 - from, cursor.1 + 2)))
     }
 
-    fn composer_label(&self, composing: Composing, opened: &super::OpenedConversation) -> String {
+    fn composer_label(&self, composing: &Composing, opened: &super::OpenedConversation) -> String {
         let session = &opened.transcript.session;
         let name = one_line(&session.contact_name());
         match composing.kind {

@@ -2,10 +2,10 @@
 
 use ostler_api::approval::CallTiming;
 use ostler_api::event::AgentDelta;
-use ostler_domain::id::SessionId;
 
 use super::protocol::{
-    ConnectionState, Conversation, InboxRequest, InboxResult, InboxUpdate, OpenedConversation,
+    ConnectionState, Conversation, InboxAction, InboxRequest, InboxResult, InboxUpdate,
+    OpenedConversation, UnreadableOrg,
 };
 use super::{Inbox, InboxEffect};
 use super::{holder, writing};
@@ -16,7 +16,8 @@ impl Inbox {
     /// Takes an update.
     pub(crate) fn update(&mut self, update: InboxUpdate) -> Vec<InboxEffect> {
         match update {
-            InboxUpdate::Conversations(all) => return self.list_changed(all),
+            InboxUpdate::Conversations(all) => self.list_changed(all),
+            InboxUpdate::Unreadable(orgs) => self.unreadable_changed(orgs),
             InboxUpdate::Names(names) => {
                 self.agents.extend(names.agents.into_iter().map(|one| (one.id, one.name)));
                 self.people.extend(names.people.into_iter().map(|one| (one.id, one.name)));
@@ -25,6 +26,7 @@ impl Inbox {
             InboxUpdate::NotOpened { session, why } => {
                 if self.selected == Some(session) {
                     self.not_opened = Some(one_line(&why));
+                    self.printed.is_outdated = false;
                 }
             }
             InboxUpdate::Connection(state) => self.connection_changed(state),
@@ -32,37 +34,62 @@ impl Inbox {
             InboxUpdate::Done { number, result } => self.done(number, result),
             InboxUpdate::Refused { number, why } => self.refused(number, &why),
         }
-        Vec::new()
-    }
-
-    /// The conversation that is chosen stays chosen, wherever it stands now.
-    fn list_changed(&mut self, mut all: Vec<Conversation>) -> Vec<InboxEffect> {
-        all.sort_by_cached_key(|one| holder::order(&one.listed.session));
-        let is_first = self.conversations.is_none();
-        self.conversations = Some(all);
-        let is_open = |id: SessionId| self.rows().iter().any(|one| one.listed.session.id == id);
-        match self.selected {
-            Some(id) if is_open(id) => Vec::new(),
-            // One that was closed meanwhile is read to its end.
-            Some(_) if self.shown().is_some() => Vec::new(),
-            None if self.is_linear => Vec::new(),
-            _ => {
-                let first = self.rows().first().map(|one| one.listed.session.id);
-                self.selected = first;
-                if !is_first {
-                    self.opened = None;
-                }
-                self.open_selected()
-            }
+        match self.is_quitting && self.pending.is_empty() {
+            true => vec![InboxEffect::Quit],
+            false => self.request_shown().into_iter().collect(),
         }
     }
 
-    /// Asks for the conversation that is chosen.
-    pub(super) fn open_selected(&self) -> Vec<InboxEffect> {
-        let chosen = self.chosen().map(|one| (one.org.clone(), one.listed.session.id));
-        let is_seen = self.is_wide || self.shows_conversation;
-        let open = |(org, session)| InboxRequest::Open { org, session, is_seen };
-        chosen.map(|chosen| InboxEffect::Request(open(chosen))).into_iter().collect()
+    /// The conversation that is chosen stays chosen, wherever it stands now.
+    fn list_changed(&mut self, mut all: Vec<Conversation>) {
+        all.sort_by_cached_key(|one| holder::order(&one.listed.session));
+        self.conversations = Some(all);
+        // What is written and what was printed belong to the one that is chosen; one that was
+        // closed meanwhile is read to its end.
+        let stays = self.is_linear
+            || self.composing.is_some()
+            || self.chosen().is_some()
+            || self.shown().is_some();
+        if !stays {
+            self.selected = self.rows().first().map(|one| one.listed.session.id);
+            (self.opened, self.not_opened, self.card) = (None, None, None);
+        }
+    }
+
+    fn unreadable_changed(&mut self, orgs: Vec<UnreadableOrg>) {
+        self.unreadable = orgs;
+        if self.is_linear
+            && let Some(text) = self.unreadable_text()
+        {
+            self.hint = Some((Tone::Bad, text));
+        }
+    }
+
+    /// Says which conversations cannot be read, and why.
+    pub(crate) fn unreadable_text(&self) -> Option<String> {
+        let first = self.unreadable.first()?;
+        let why = one_line(&first.why);
+        Some(match self.unreadable.len() {
+            1 => {
+                format!("The conversations of {} cannot be read: {why}", one_line(&first.org_name))
+            }
+            count => format!("The conversations of {count} organizations cannot be read: {why}"),
+        })
+    }
+
+    /// Asks for the conversation that is chosen, unless that was asked for.
+    pub(crate) fn request_shown(&mut self) -> Option<InboxEffect> {
+        let chosen = self.chosen()?;
+        let request = InboxRequest::Open {
+            org: chosen.org.clone(),
+            session: chosen.listed.session.id,
+            is_seen: self.is_wide || self.shows_conversation,
+        };
+        if self.requested.as_ref() == Some(&request) {
+            return None;
+        }
+        self.requested = Some(request.clone());
+        Some(InboxEffect::Request(request))
     }
 
     fn conversation_changed(&mut self, opened: OpenedConversation) {
@@ -70,10 +97,8 @@ impl Inbox {
             return;
         }
         self.not_opened = None;
-        let first = opened.approvals.first().map(|one| one.approval.id);
-        if self.card.map(|(id, _)| id) != first {
-            self.card = first.map(|id| (id, None));
-        }
+        self.printed.is_outdated = false;
+        self.show_next_call(&opened);
         let (id, unread) = (opened.transcript.session.id, opened.work.unread);
         self.opened = Some(opened);
         for one in self.conversations.iter_mut().flatten() {
@@ -109,6 +134,7 @@ impl Inbox {
     fn done(&mut self, number: u64, result: InboxResult) {
         let Some(at) = self.pending.iter().position(|one| one.number == number) else { return };
         let action = self.pending.remove(at);
+        self.printed.is_outdated |= self.selected == Some(action.session);
         if let Some(kind) = action.kind {
             self.drafts.set(action.session, kind, "");
         }
@@ -119,9 +145,19 @@ impl Inbox {
     fn refused(&mut self, number: u64, why: &str) {
         let Some(at) = self.pending.iter().position(|one| one.number == number) else { return };
         let action = self.pending.remove(at);
+        self.printed.is_outdated |= self.selected == Some(action.session);
+        self.printed.refused += 1;
+        self.is_quitting = false;
         self.hint = Some((Tone::Bad, format!("Not done: {}", one_line(why))));
+        let is_of_card = match action.action {
+            InboxAction::Reject { approval, .. } => {
+                self.card.is_some_and(|card| card.approval == approval)
+            }
+            _ => true,
+        };
         if let Some(kind) = action.kind
-            && self.selected == Some(action.session)
+            && is_of_card
+            && self.shown().is_some_and(|shown| shown.transcript.session.id == action.session)
             && self.composing.is_none()
         {
             self.compose(kind);

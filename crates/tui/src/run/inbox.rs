@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::terminal::Terminal;
 use super::{ChatError, DRAFT_DELAY, FRAME, lines, now, sleep_until};
 use crate::inbox::protocol::{InboxRequest, InboxSetting, InboxUpdate};
-use crate::inbox::{Inbox, InboxEffect, PrintedConversation};
+use crate::inbox::{Inbox, InboxEffect};
 use crate::keymap::KeyFile;
 use crate::sinks::full;
 #[cfg(test)]
@@ -31,7 +31,7 @@ pub struct InboxOptions {
     pub theme: Theme,
     /// The file with keys of the user.
     pub keys: Option<PathBuf>,
-    /// The file with what is being written.
+    /// The folder with what is being written.
     pub drafts: Option<PathBuf>,
     /// Formats a time of day.
     pub clock: fn(Timestamp) -> String,
@@ -110,8 +110,7 @@ impl RunningInbox {
             for effect in effects {
                 match effect {
                     InboxEffect::Quit => return Ok(()),
-                    // The client is gone; the closed updates end the loop.
-                    InboxEffect::Request(request) => drop(self.channels.requests.send(request)),
+                    request @ InboxEffect::Request(_) => send(request, &self.channels),
                 }
             }
             if self.inbox.has_new_drafts() && self.draft_due.is_none() {
@@ -126,6 +125,8 @@ impl RunningInbox {
         full::draw(&[], &screen, self.size, self.theme, &mut out);
         self.terminal.write(&out)?;
         self.inbox.drawn(time);
+        // In another width, other conversations are seen.
+        self.inbox.request_shown().into_iter().for_each(|effect| send(effect, &self.channels));
         Ok(())
     }
 
@@ -158,16 +159,19 @@ impl RunningInbox {
 /// Prints the list and what is new, and reads a command when nothing is waited for.
 async fn run_lines(mut inbox: Inbox, mut channels: InboxChannels) -> Result<(), ChatError> {
     let mut input = lines::read_lines();
-    let (mut printed, mut lists) = (PrintedConversation::default(), true);
+    let mut lists = true;
     inbox.begin_linear();
     loop {
         if inbox.has_list() && std::mem::take(&mut lists) {
             lines::print(&inbox.list_text())?;
         }
         lists |= !inbox.has_list();
-        lines::print(&inbox.news(&mut printed, now()))?;
+        lines::print(&inbox.news(now()))?;
         let hint: Vec<Line> = inbox.take_hint().into_iter().collect();
         lines::print(&hint)?;
+        if let Some(why) = inbox.unreadable_text().filter(|_| !inbox.has_list()) {
+            return Err(ChatError::Unreadable(why));
+        }
         let is_ready = inbox.has_list() && !inbox.has_pending() && !inbox.is_reading();
         tokio::select! {
             biased;
@@ -178,16 +182,24 @@ async fn run_lines(mut inbox: Inbox, mut channels: InboxChannels) -> Result<(), 
                 }
             }
             line = input.recv(), if is_ready => {
-                let Some(line) = line else { return Ok(()) };
+                let Some(line) = line else { return result_of(&inbox) };
                 lists |= matches!(line.trim(), "" | "l");
                 for effect in inbox.command(&line) {
                     if effect == InboxEffect::Quit {
-                        return Ok(());
+                        return result_of(&inbox);
                     }
                     send(effect, &channels);
                 }
             }
         }
+    }
+}
+
+/// Scripts learn from the exit status that a command was not carried out.
+const fn result_of(inbox: &Inbox) -> Result<(), ChatError> {
+    match inbox.refused_commands() {
+        0 => Ok(()),
+        count => Err(ChatError::FailedCommands { count }),
     }
 }
 

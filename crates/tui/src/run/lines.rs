@@ -37,7 +37,7 @@ pub(super) async fn run(mut app: App, mut channels: ChatChannels) -> Result<(), 
             update = channels.updates.recv() => {
                 let Some(update) = update else { return Ok(()) };
                 let settles = pending.is_settled_by(&update);
-                app.update(update);
+                app.update_lines(update);
                 if settles || app.transcript.activity == Activity::Working {
                     pending = Pending::Nothing;
                 }

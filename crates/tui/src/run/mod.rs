@@ -70,6 +70,10 @@ pub enum ChatError {
     Terminal(#[from] std::io::Error),
     #[error("the keys cannot be used: {0}")]
     Keys(String),
+    #[error("{0}")]
+    Unreadable(String),
+    #[error("not everything was done; commands that failed: {count}")]
+    FailedCommands { count: usize },
 }
 
 /// The agent's side of the conversation.
@@ -98,7 +102,7 @@ pub async fn run(options: ChatOptions, channels: ChatChannels) -> Result<(), Cha
         draft: DraftState::default(),
     };
     if let Some(draft) = &chat.options.draft {
-        chat.app.restore_draft(draft);
+        chat.app.restore_draft(draft, image_file::read_of_draft(draft));
         chat.draft.stored = chat.app.composer.revision;
     }
     let result = chat.follow().await;
@@ -263,7 +267,9 @@ impl Chat {
         self.draft.due = None;
         self.draft.stored = self.app.composer.revision;
         if let Some(file) = &self.options.draft {
-            write_draft(file, &self.app.draft());
+            let text = self.app.draft();
+            write_draft(file, &text);
+            image_file::store_of_draft(file, &self.app.composer.images_of(&text));
         }
     }
 

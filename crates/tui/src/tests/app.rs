@@ -208,3 +208,21 @@ fn m43_an_image_is_sent_with_the_message() {
     app.attach(Err("no image".to_owned()));
     assert!(app.composer.is_empty());
 }
+
+/// M43: in lines, a message that was refused is no part of the next one; its images are.
+#[test]
+fn m43_a_refused_line_is_no_part_of_the_next_one() {
+    let mut app = app();
+    let path = std::path::PathBuf::from("/tmp/photo.png");
+    let image = ImageFile { path, name: "photo.png".to_owned(), size: 12 };
+    app.attach(Ok(image.clone()));
+    let sent = |effects: Vec<Effect>| match <[Effect; 1]>::try_from(effects) {
+        Ok([Effect::Request(ChatRequest::Send(message))]) => message,
+        other => panic!("{other:?}"),
+    };
+    let ComposedMessage { text, images } = sent(app.message_line("what is this"));
+    assert_eq!(images, std::slice::from_ref(&image));
+    app.update_lines(ChatUpdate::Refused { why: "no connection".into(), text: Some(text) });
+    let ComposedMessage { text, images } = sent(app.message_line("look at it"));
+    assert_eq!((text.as_str(), images), ("[photo.png]look at it", vec![image]));
+}

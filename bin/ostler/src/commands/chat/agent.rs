@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use ostler_api::thread::{ApprovalDecision, AskAnswer, PlanDecision};
 use ostler_api::thread_event::{ThreadEvent, ThreadInfo, ThreadMessage};
 use ostler_domain::id::ThreadId;
@@ -163,19 +164,18 @@ impl LocalAgent {
         };
         match self.carry_out(request).await {
             Ok(()) => {}
-            // The turn was stopped meanwhile.
-            Err(HarnessError::AskNotOpen(_)) => {}
+            Err(error) if is_ask_closed(&error) => {}
             Err(error) => {
-                let why = format!("Not done: {error}.");
+                let why = format!("Not done: {error:#}.");
                 self.send(ChatUpdate::Refused { why, text }).await;
             }
         }
         self.send_figures().await;
     }
 
-    async fn carry_out(&mut self, request: ChatRequest) -> Result<(), HarnessError> {
+    async fn carry_out(&mut self, request: ChatRequest) -> anyhow::Result<()> {
         let harness = self.harness.clone();
-        match request {
+        let done: Result<(), HarnessError> = match request {
             ChatRequest::Send(message) => {
                 let message = self.message(message).await?;
                 harness.follow_up(message).await.map(drop)
@@ -224,17 +224,18 @@ impl LocalAgent {
                 Ok(())
             }
             ChatRequest::Rename { title } => harness.rename_thread(&title).await,
-        }
+        };
+        Ok(done?)
     }
 
     /// Returns a message for the thread, with its images stored there.
-    async fn message(&mut self, message: ComposedMessage) -> Result<MessageInput, HarnessError> {
+    async fn message(&mut self, message: ComposedMessage) -> anyhow::Result<MessageInput> {
         let ComposedMessage { text, images } = message;
         self.ensure_thread(&text).await?;
         let mut parts = Vec::with_capacity(images.len());
         for image in images {
             let bytes = tokio::fs::read(&image.path).await;
-            let bytes = bytes.map_err(|_| HarnessError::NotAnImage)?;
+            let bytes = bytes.with_context(|| format!("cannot read {}", image.path.display()))?;
             let media = self.harness.add_image(Some(&image.name), bytes).await?;
             parts.push(Content::Image(media));
         }
@@ -316,6 +317,11 @@ impl LocalAgent {
         self.send(ChatUpdate::Threads(threads)).await;
         Ok(())
     }
+}
+
+/// Returns whether the turn was stopped before its question was answered.
+fn is_ask_closed(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(HarnessError::AskNotOpen(_)))
 }
 
 /// Sends what takes a moment to find out: the sandbox, and the files that can be completed.

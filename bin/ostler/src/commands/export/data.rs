@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ostler_api::data::{DataFile, DataItem};
 use ostler_domain::business_data::DataKind;
+use ostler_domain::id::BlobId;
 use ostler_world::export::set_data;
 use serde_json::{Map, Value, json};
 
@@ -119,6 +120,9 @@ async fn write_media(
 ) -> anyhow::Result<()> {
     let id = item.data["blob"].as_str();
     let id = id.with_context(|| format!("the media item {} has no file", item.id))?;
+    // It becomes a part of a path, so it has to be an id.
+    let id: BlobId =
+        id.parse().with_context(|| format!("the media item {} is not valid", item.id))?;
     let file: DataFile = api.get(&["data", DataKind::Media.name(), &item.id, "file"]).await?;
     let own_name = Path::new(&file.name).file_name();
     let own_name = own_name.map_or("file".into(), |name| name.to_string_lossy());

@@ -1,6 +1,7 @@
 //! What people do with a conversation, as requests to the API.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use ostler_api::approval::{Approval, ApproveRequest, ApprovedCall, RejectRequest};
@@ -8,43 +9,78 @@ use ostler_api::session::{ResumeRequest, SendMessageRequest, Session, TakeoverRe
 use ostler_api::session_work::{NoteRequest, NoteResponse};
 use ostler_domain::id::SessionId;
 use ostler_tui::inbox::protocol::{InboxAction, InboxResult};
+use serde::{Deserialize, Serialize};
 
 use crate::api_client::OrgApi;
+use crate::installation::write_private;
 use crate::random;
 
-/// The idempotency keys of texts whose sending failed. Sent again, they arrive once.
+/// The idempotency keys of texts that are being sent. Each is stored beside the draft of its
+/// text, so that a text that is sent again arrives once, also by another process.
 #[derive(Debug, Default)]
-pub(super) struct SentKeys(HashMap<(SessionId, InboxText), String>);
+pub(super) struct SentKeys {
+    folder: Option<PathBuf>,
+    keys: HashMap<PathBuf, SentKey>,
+}
 
-/// A text that is sent.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum InboxText {
-    Reply(String),
-    Note(String),
+/// The key of a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct SentKey {
+    text: String,
+    key: String,
 }
 
 impl SentKeys {
-    /// Returns the key of an action that must not happen twice: the same one for each attempt.
-    pub(super) fn begin(&mut self, session: SessionId, action: &InboxAction) -> Result<String> {
-        let Some(text) = text_of(action) else { return random::hex() };
-        let new = random::hex()?;
-        Ok(self.0.entry((session, text)).or_insert(new).clone())
+    pub(super) fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder, keys: HashMap::new() }
     }
 
-    /// Forgets the key of an action that was carried out: the next one is another.
+    /// Returns the key of an action that must not happen twice: the same one for each attempt.
+    pub(super) fn begin(&mut self, session: SessionId, action: &InboxAction) -> Result<String> {
+        let Some((name, text)) = text_of(session, action) else { return random::hex() };
+        let known = self.keys.get(&name).cloned().or_else(|| self.read(&name));
+        if let Some(known) = known.filter(|known| known.text == text) {
+            return Ok(known.key);
+        }
+        let new = SentKey { text: text.to_owned(), key: random::hex()? };
+        let key = new.key.clone();
+        if let Some(folder) = &self.folder {
+            // A text whose key cannot be stored is sent all the same.
+            let stored = std::fs::create_dir_all(folder).map_err(anyhow::Error::from);
+            let stored = stored
+                .and_then(|()| write_private(&folder.join(&name), &serde_json::to_string(&new)?));
+            if let Err(error) = stored {
+                tracing::debug!(%error, "key of a text not stored");
+            }
+        }
+        self.keys.insert(name, new);
+        Ok(key)
+    }
+
+    fn read(&self, name: &Path) -> Option<SentKey> {
+        let text = std::fs::read_to_string(self.folder.as_ref()?.join(name)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Forgets the key of an action that was carried out or refused: the next one is another.
     pub(super) fn end(&mut self, session: SessionId, action: &InboxAction) {
-        if let Some(text) = text_of(action) {
-            self.0.remove(&(session, text));
+        let Some((name, _)) = text_of(session, action) else { return };
+        self.keys.remove(&name);
+        if let Some(folder) = &self.folder {
+            // One that stays is that of another text.
+            let _ = std::fs::remove_file(folder.join(name));
         }
     }
 }
 
-fn text_of(action: &InboxAction) -> Option<InboxText> {
-    match action {
-        InboxAction::Reply { text } => Some(InboxText::Reply(text.clone())),
-        InboxAction::Note { text } => Some(InboxText::Note(text.clone())),
-        _ => None,
-    }
+/// Returns the text of an action, and the file with its key.
+fn text_of(session: SessionId, action: &InboxAction) -> Option<(PathBuf, &str)> {
+    let (kind, text) = match action {
+        InboxAction::Reply { text } => ("reply", text),
+        InboxAction::Note { text } => ("note", text),
+        _ => return None,
+    };
+    Some((format!("{session}.{kind}-key").into(), text))
 }
 
 /// Carries an action out.
@@ -103,17 +139,26 @@ pub(super) async fn act(
 mod tests {
     use super::{InboxAction, SentKeys, SessionId};
 
-    /// M43: a reply whose answer was lost and that is sent again arrives once.
+    /// M43: a reply whose answer was lost and that is sent again arrives once, also after a
+    /// restart.
     #[test]
     fn m43_a_text_keeps_its_key_until_it_was_sent() {
-        let (mut keys, session) = (SentKeys::default(), SessionId::from_u128(1));
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || SentKeys::new(Some(folder.path().join("drafts")));
+        let session = SessionId::from_u128(1);
         let reply = |text: &str| InboxAction::Reply { text: text.to_owned() };
-        let mut key = |action: &InboxAction| keys.begin(session, action).expect("a key");
-        let first = key(&reply("hello"));
-        assert_eq!(key(&reply("hello")), first);
-        assert_ne!(key(&reply("hello!")), first);
-        assert_ne!(key(&InboxAction::Note { text: "hello".to_owned() }), first);
+        let note = InboxAction::Note { text: "hello".to_owned() };
+        let key =
+            |keys: &mut SentKeys, action: &InboxAction| keys.begin(session, action).expect("a key");
+        let mut keys = open();
+        let first = key(&mut keys, &reply("hello"));
+        assert_eq!(key(&mut keys, &reply("hello")), first);
+        assert_ne!(key(&mut keys, &note), first);
+        let mut keys = open();
+        assert_eq!(key(&mut keys, &reply("hello")), first);
         keys.end(session, &reply("hello"));
-        assert_ne!(keys.begin(session, &reply("hello")).expect("a key"), first);
+        let second = key(&mut open(), &reply("hello"));
+        assert_ne!(second, first);
+        assert_ne!(key(&mut open(), &reply("hello!")), second);
     }
 }

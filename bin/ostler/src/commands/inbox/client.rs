@@ -1,33 +1,32 @@
-//! The client behind the inbox. It reads the list and the conversation that is shown again
+//! The client behind the inbox. It reads the lists and the conversation that is shown again
 //! when something has happened, and carries actions out; none of the three waits for another.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
 use ostler_api::approval::{Approval, ApprovalDetail};
-use ostler_api::names::ActorNames;
 use ostler_api::session::SessionDetail;
-use ostler_api::session_work::{ListedSession, ReadRequest, SessionWork};
+use ostler_api::session_work::{ReadRequest, SessionWork};
 use ostler_api::transcript::Transcript;
 use ostler_domain::gate::approval::ApprovalStatus;
 use ostler_domain::id::SessionId;
 use ostler_tui::inbox::protocol::{
-    ConnectionState, Conversation, InboxAction, InboxRequest, InboxUpdate, OpenedConversation,
+    ConnectionState, InboxRequest, InboxResult, InboxUpdate, OpenedConversation,
 };
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::actions::{SentKeys, act};
 use super::connection::{StreamSignal, follow, worst};
-use crate::api_client::{Nothing, OrgApi};
+use super::lists::ConversationLists;
+use super::queues::{ActionQueues, QueueState, QueuedAction};
+use crate::api_client::{Nothing, OrgApi, is_answered, is_refusal};
 
 /// Events that come together cause one reading.
-const GATHER: Duration = Duration::from_millis(120);
+pub(super) const GATHER: Duration = Duration::from_millis(120);
 /// How long after a failed reading it is tried again.
-const RETRY: Duration = Duration::from_secs(3);
-/// The most conversations of an org with agents, newest first, and of those with people.
-const MAX_WITH_AGENTS: usize = 100;
-const MAX_WITH_PEOPLE: usize = 200;
+pub(super) const RETRY: Duration = Duration::from_secs(3);
 /// The most calls of a conversation that are shown.
 const MAX_APPROVALS: usize = 20;
 
@@ -43,7 +42,7 @@ struct OpenRequest {
 pub(super) struct InboxClient {
     orgs: Vec<OrgApi>,
     updates: mpsc::Sender<InboxUpdate>,
-    list_changed: Notify,
+    lists: Arc<ConversationLists>,
     conversation_changed: Notify,
     opened: watch::Sender<Option<OpenRequest>>,
     retry: Arc<Notify>,
@@ -51,15 +50,20 @@ pub(super) struct InboxClient {
 }
 
 impl InboxClient {
-    pub(super) fn new(orgs: Vec<OrgApi>, updates: mpsc::Sender<InboxUpdate>) -> Self {
+    /// Returns a client of orgs, which keeps the keys of texts that it sends in a folder.
+    pub(super) fn new(
+        orgs: Vec<OrgApi>,
+        updates: mpsc::Sender<InboxUpdate>,
+        keys: Option<PathBuf>,
+    ) -> Self {
         Self {
+            lists: Arc::new(ConversationLists::new(orgs.len(), updates.clone())),
             orgs,
             updates,
-            list_changed: Notify::new(),
             conversation_changed: Notify::new(),
             opened: watch::Sender::new(None),
             retry: Arc::default(),
-            keys: Mutex::default(),
+            keys: Mutex::new(SentKeys::new(keys)),
         }
     }
 
@@ -70,11 +74,10 @@ impl InboxClient {
         let mut tasks = tokio::task::JoinSet::new();
         for (place, org) in client.orgs.iter().enumerate() {
             tasks.spawn(follow(place, org.clone(), signals.clone(), client.retry.clone()));
+            tasks.spawn(client.lists.clone().keep(place, org.clone()));
         }
         tasks.spawn(client.clone().watch_streams(received));
-        tasks.spawn(client.clone().keep_list());
         tasks.spawn(client.clone().keep_conversation());
-        client.list_changed.notify_one();
         client.carry_out_all(requests).await;
     }
 
@@ -83,18 +86,18 @@ impl InboxClient {
         let _ = self.updates.send(update).await;
     }
 
-    fn read_again(&self) {
-        self.list_changed.notify_one();
-        self.conversation_changed.notify_one();
-    }
-
     async fn carry_out_all(self: Arc<Self>, mut requests: mpsc::UnboundedReceiver<InboxRequest>) {
-        let mut actions = tokio::task::JoinSet::new();
+        let client = self.clone();
+        let mut queues = ActionQueues::new(move |action, state| {
+            let client = client.clone();
+            async move { client.carry_out(action, state).await }
+        });
         while let Some(request) = requests.recv().await {
             match request {
                 InboxRequest::Reload => {
                     self.retry.notify_waiters();
-                    self.read_again();
+                    self.lists.read_all_again();
+                    self.conversation_changed.notify_one();
                 }
                 InboxRequest::Open { org, session, is_seen } => {
                     let org = self.org(&org).cloned();
@@ -102,46 +105,47 @@ impl InboxClient {
                     self.opened.send_replace(opened);
                 }
                 InboxRequest::Act { number, org, session, action } => {
-                    let client = self.clone();
-                    actions.spawn(async move {
-                        client.carry_out(number, &org, session, &action).await;
-                    });
+                    queues.add(QueuedAction { number, org, session, action });
                 }
             }
-            while actions.try_join_next().is_some() {}
         }
-        // What was begun is finished.
-        while actions.join_next().await.is_some() {}
+        queues.finish().await;
     }
 
     fn org(&self, slug: &str) -> Option<&OrgApi> {
         self.orgs.iter().find(|org| org.org.slug == slug)
     }
 
-    async fn carry_out(&self, number: u64, org: &str, session: SessionId, action: &InboxAction) {
-        let result = match self.org(org) {
-            Some(org) => self.act_once(org, session, action).await,
-            None => Err(anyhow::anyhow!("there is no organization `{org}` here")),
+    /// Returns whether the action was done.
+    async fn carry_out(&self, queued: QueuedAction, state: QueueState) -> bool {
+        let result = match (self.org(&queued.org), state) {
+            (Some(org), QueueState::Open) => self.act_once(org, &queued).await,
+            (Some(_), QueueState::Failed) => {
+                Err(anyhow::anyhow!("what was begun before it in this conversation failed"))
+            }
+            (None, _) => Err(anyhow::anyhow!("there is no organization `{}` here", queued.org)),
         };
+        let (number, is_done) = (queued.number, result.is_ok());
         self.send(match result {
             Ok(result) => InboxUpdate::Done { number, result },
             Err(error) => InboxUpdate::Refused { number, why: format!("{error:#}") },
         })
         .await;
-        self.read_again();
+        let place = self.orgs.iter().position(|org| org.org.slug == queued.org);
+        place.into_iter().for_each(|place| self.lists.read_again(place));
+        self.conversation_changed.notify_one();
+        is_done
     }
 
-    async fn act_once(
-        &self,
-        org: &OrgApi,
-        session: SessionId,
-        action: &InboxAction,
-    ) -> Result<ostler_tui::inbox::protocol::InboxResult> {
+    async fn act_once(&self, org: &OrgApi, queued: &QueuedAction) -> Result<InboxResult> {
         let keys = || self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = keys().begin(session, action)?;
-        let result = act(org, session, action, &key).await?;
-        keys().end(session, action);
-        Ok(result)
+        let QueuedAction { session, action, .. } = queued;
+        let key = keys().begin(*session, action)?;
+        let result = act(org, *session, action, &key).await;
+        if result.as_ref().err().is_none_or(is_answered) {
+            keys().end(*session, action);
+        }
+        result
     }
 
     async fn watch_streams(self: Arc<Self>, mut signals: mpsc::Receiver<StreamSignal>) {
@@ -155,9 +159,9 @@ impl InboxClient {
                     self.send(InboxUpdate::Connection(worst(&states))).await;
                 }
                 StreamSignal::Writing(delta) => self.send(InboxUpdate::Writing(delta)).await,
-                StreamSignal::Changed(session) => {
+                StreamSignal::Changed(place, session) => {
                     let shown = self.opened.borrow().as_ref().map(|opened| opened.session);
-                    self.list_changed.notify_one();
+                    self.lists.read_again(place);
                     if session.is_none() || session == shown {
                         self.conversation_changed.notify_one();
                     }
@@ -166,51 +170,11 @@ impl InboxClient {
         }
     }
 
-    async fn keep_list(self: Arc<Self>) {
-        loop {
-            self.list_changed.notified().await;
-            tokio::time::sleep(GATHER).await;
-            match self.read_list().await {
-                Ok(conversations) => self.send(InboxUpdate::Conversations(conversations)).await,
-                Err(error) => {
-                    // The streams say that there is no connection; this says the same again.
-                    tracing::debug!(%error, "conversations not read, will retry");
-                    tokio::time::sleep(RETRY).await;
-                    self.list_changed.notify_one();
-                }
-            }
-        }
-    }
-
-    async fn read_list(&self) -> Result<Vec<Conversation>> {
-        let mut all = Vec::new();
-        for org in &self.orgs {
-            self.send(InboxUpdate::Names(org.get::<ActorNames>(&["names"]).await?)).await;
-            let parts = [
-                ("waiting", MAX_WITH_PEOPLE),
-                ("person", MAX_WITH_PEOPLE),
-                ("agent", MAX_WITH_AGENTS),
-            ];
-            for (holder, limit) in parts {
-                let query = [("holder", holder)];
-                let found: Vec<ListedSession> = org.list(&["sessions"], &query, limit).await?;
-                all.extend(found.into_iter().map(|listed| Conversation {
-                    org: org.org.slug.clone(),
-                    org_name: org.org.name.clone(),
-                    listed,
-                }));
-            }
-        }
-        // One that changed hands between two readings is in both.
-        let mut known = std::collections::HashSet::new();
-        all.retain(|one| known.insert(one.listed.session.id));
-        Ok(all)
-    }
-
     async fn keep_conversation(self: Arc<Self>) {
         let mut opened = self.opened.subscribe();
         loop {
             let shown = opened.borrow_and_update().clone();
+            let mut retry = None;
             if let Some(shown) = shown {
                 let session = shown.session;
                 let read = tokio::select! {
@@ -220,13 +184,17 @@ impl InboxClient {
                 };
                 self.send(match read {
                     Ok(conversation) => InboxUpdate::Opened(Box::new(conversation)),
-                    Err(error) => InboxUpdate::NotOpened { session, why: format!("{error:#}") },
+                    Err(error) => {
+                        retry = Some(RETRY).filter(|_| !is_refusal(&error));
+                        InboxUpdate::NotOpened { session, why: format!("{error:#}") }
+                    }
                 })
                 .await;
             }
             tokio::select! {
                 changed = opened.changed() => if changed.is_err() { return },
                 () = self.conversation_changed.notified() => tokio::time::sleep(GATHER).await,
+                () = tokio::time::sleep(retry.unwrap_or_default()), if retry.is_some() => {}
             }
         }
     }

@@ -20,8 +20,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(super) enum StreamSignal {
     State(usize, ConnectionState),
-    /// Something happened; in this session if it is known.
-    Changed(Option<SessionId>),
+    /// Something happened in the org at a place; in this session if it is known.
+    Changed(usize, Option<SessionId>),
     /// An agent is writing.
     Writing(AgentDelta),
 }
@@ -75,7 +75,7 @@ async fn read(
         let signal = match name.as_str() {
             DELTA_EVENT => serde_json::from_str(&data).ok().map(StreamSignal::Writing),
             // Also after the first event: what happened before it is known from nowhere else.
-            _ => Some(StreamSignal::Changed(session_of(&data))),
+            _ => Some(StreamSignal::Changed(place, session_of(&data))),
         };
         if let Some(signal) = signal
             && signals.send(signal).await.is_err()

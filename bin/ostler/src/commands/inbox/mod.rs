@@ -2,13 +2,17 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `client` | the client behind the inbox: requests, and what is read again |
+//! | `client` | the client behind the inbox: requests, and the conversation that is shown |
+//! | `lists` | the lists of conversations, one of each org |
+//! | `queues` | the order of actions |
 //! | `actions` | what people do with a conversation, as requests |
 //! | `connection` | the event streams of the orgs, with their reconnection |
 
 mod actions;
 mod client;
 mod connection;
+mod lists;
+mod queues;
 
 use clap::Args;
 use ostler_api::me::Me;
@@ -72,18 +76,20 @@ pub(crate) async fn run(args: InboxArgs) -> anyhow::Result<()> {
     if let Some(folder) = folder {
         std::fs::create_dir_all(folder)?;
     }
+    let drafts = folder.map(|folder| folder.join("drafts"));
     let options = InboxOptions {
         setting,
         is_linear: args.appearance.is_linear(),
         theme: args.appearance.theme(),
         keys: folder.map(|folder| folder.join(KEYS_FILE)),
-        drafts: folder.map(|folder| folder.join("inbox-drafts")),
+        drafts: drafts.clone(),
         clock: format_time,
     };
     let (requests, received) = mpsc::unbounded_channel();
     let (updates, shown) = mpsc::channel(UPDATES);
-    let client = tokio::spawn(InboxClient::new(orgs, updates).run(received));
+    let client = tokio::spawn(InboxClient::new(orgs, updates, drafts).run(received));
     let result = ostler_tui::run_inbox(options, InboxChannels { requests, updates: shown }).await;
+    // What was begun has its answer, unless the person did not want to wait for it.
     client.abort();
     Ok(result?)
 }

@@ -1,8 +1,8 @@
 //! Snapshots of the screen at three sizes, in every theme, and linear.
 
 use super::world::{NOW, empty, live, open, session_id};
+use crate::inbox::Inbox;
 use crate::inbox::protocol::{ConnectionState, InboxUpdate};
-use crate::inbox::{Inbox, PrintedConversation};
 use crate::run::{inbox_frame, linear_text};
 use crate::tests::terminal_text;
 use crate::text::line::Row;
@@ -87,11 +87,10 @@ fn m43_inbox_themes_look_as_they_did() {
         let frame = frame.replace('\x1b', "␛").replace("\r\n", "\n");
         insta::assert_snapshot!(format!("inbox_theme_{name}"), frame);
     }
-    let mut printed = PrintedConversation::default();
     let mut lines = linear_text(&inbox.list_text());
-    lines.push_str(&linear_text(&inbox.news(&mut printed, now())));
+    lines.push_str(&linear_text(&inbox.news(now())));
     insta::assert_snapshot!("inbox_linear", lines);
-    assert_eq!(inbox.news(&mut printed, now()), []);
+    assert_eq!(inbox.news(now()), []);
 }
 
 /// Whatever the size, the screen has its rows and nothing of a customer's escape sequences.

@@ -4,11 +4,13 @@ use ostler_domain::id::{AgentId, ApprovalId, RunId, SessionId, UserId};
 use ostler_domain::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::inbox::Inbox;
 use crate::inbox::protocol::{
-    ConnectionState, Conversation, InboxSetting, InboxUpdate, OpenedConversation,
+    ConnectionState, Conversation, InboxAction, InboxRequest, InboxSetting, InboxUpdate,
+    OpenedConversation,
 };
+use crate::inbox::{Inbox, InboxEffect};
 use crate::keymap::KeyFile;
+use crate::text::line::Row;
 
 pub(super) const MINUTE: i64 = 60_000;
 /// The time of the screen.
@@ -89,7 +91,7 @@ pub(super) fn conversations() -> Vec<Conversation> {
 pub(super) fn opened(number: u128, name: &str, holder: &str) -> OpenedConversation {
     let run = RunId::from_u128(1).to_string();
     let mut session = session(number, name, holder);
-    let approvals = if number == 3 { vec![approval(number)] } else { Vec::new() };
+    let approvals = if number == 3 { vec![approval(number, 1)] } else { Vec::new() };
     session["pending_approvals"] = json!(approvals.len());
     let at = |minutes: i64| NOW - minutes * MINUTE;
     let lines = json!([
@@ -125,9 +127,9 @@ pub(super) fn opened(number: u128, name: &str, holder: &str) -> OpenedConversati
     }
 }
 
-fn approval(session: u128) -> Value {
+fn approval(session: u128, number: u128) -> Value {
     json!({
-        "id": ApprovalId::from_u128(1).to_string(),
+        "id": ApprovalId::from_u128(number).to_string(),
         "session": session_id(session).to_string(),
         "agent": AgentId::from_u128(1).to_string(),
         "tool": "refund_payment",
@@ -147,6 +149,14 @@ fn approval(session: u128) -> Value {
 fn clock(at: Timestamp) -> String {
     let minutes = at.as_millis() / MINUTE;
     format!("{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
+/// A conversation in which these calls wait for a decision.
+pub(super) fn opened_with_calls(session: u128, calls: &[u128]) -> OpenedConversation {
+    let mut opened = opened(session, "Omar Haddad", "agent");
+    let calls = calls.iter().map(|number| approval(session, *number)).collect();
+    opened.approvals = serde_json::from_value(Value::Array(calls)).expect("approvals");
+    opened
 }
 
 /// An inbox that nothing was said to.
@@ -178,4 +188,40 @@ pub(super) fn live(drafts: Option<std::path::PathBuf>) -> Inbox {
 
 pub(super) fn open(inbox: &mut Inbox, number: u128, name: &str, holder: &str) {
     inbox.update(InboxUpdate::Opened(Box::new(opened(number, name, holder))));
+}
+
+pub(super) fn at(millis: u64) -> u64 {
+    u64::try_from(NOW).expect("a time") + millis
+}
+
+pub(super) fn press(inbox: &mut Inbox, key: &str) -> Vec<InboxEffect> {
+    inbox.key(key.parse().expect("a key"), at(1000))
+}
+
+pub(super) fn type_text(inbox: &mut Inbox, text: &str) {
+    text.chars().for_each(|c| {
+        let key = if c == ' ' { "space".to_owned() } else { c.to_string() };
+        press(inbox, &key);
+    });
+}
+
+/// Returns the only action of effects, with its number.
+pub(super) fn action(effects: Vec<InboxEffect>) -> (u64, InboxAction) {
+    match <[InboxEffect; 1]>::try_from(effects) {
+        Ok([InboxEffect::Request(InboxRequest::Act { number, action, .. })]) => (number, action),
+        other => panic!("no action: {other:?}"),
+    }
+}
+
+/// Draws the inbox at 80×24.
+pub(super) fn draw(inbox: &mut Inbox, now: u64) -> String {
+    draw_at(inbox, (80, 24), now)
+}
+
+/// Draws the inbox, and returns its rows.
+pub(super) fn draw_at(inbox: &mut Inbox, size: (usize, usize), now: u64) -> String {
+    let screen = inbox.screen(size, now);
+    inbox.drawn(now);
+    let rows: Vec<String> = screen.rows.iter().map(Row::text).collect();
+    rows.join("\n")
 }

@@ -5,12 +5,18 @@
 //! |---|---|
 //! | `stream` | the events of the thread that is open, with their reconnection |
 //! | `requests` | what the person wants, as requests to the API |
+//! | `urgent` | what waits for no other request: stopping, and answers |
+//! | `unsent` | the idempotency keys of messages |
 
 mod requests;
 mod stream;
+mod unsent;
+mod urgent;
+
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use ostler_api::thread::{CreateThreadRequest, ThreadChoices, ThreadModel};
+use ostler_api::thread::{CreateThreadRequest, ModeChange, ThreadChoices, ThreadModel};
 use ostler_api::thread_event::ThreadInfo;
 use ostler_domain::id::ThreadId;
 use ostler_tui::protocol::{
@@ -18,16 +24,22 @@ use ostler_tui::protocol::{
 };
 use ostler_tui::{ChatChannels, ChatOptions};
 use reqwest::Url;
-use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet};
 
 use self::stream::{StreamStart, ThreadStream};
+use self::unsent::UnsentMessage;
+use self::urgent::UrgentRequests;
 use super::{ChatArgs, UPDATES, options};
 use crate::api_client::contexts::Contexts;
-use crate::api_client::{ApiClient, NetworkApi, OrgApi};
+use crate::api_client::{ApiClient, NetworkApi, Nothing, OrgApi};
 
 /// How many threads are listed.
 const MAX_THREADS: usize = 200;
+/// How long what was sent may take after the person has quit.
+const FINISH: Duration = Duration::from_secs(20);
+/// After this time, the person learns what is waited for.
+const SILENT_FINISH: Duration = Duration::from_millis(700);
 
 /// Shows a thread of a server until the person quits.
 pub(super) async fn run(args: &ChatArgs, url: &str) -> Result<()> {
@@ -36,7 +48,12 @@ pub(super) async fn run(args: &ChatArgs, url: &str) -> Result<()> {
     let api = ApiClient::over(NetworkApi::new(&context)?);
     let org = api.find_org(&args.org).await?;
     let choices: ThreadChoices = org.get(&["thread-choices"]).await?;
+    check_mode(args.mode.as_deref(), &choices)?;
     let first = first_thread(&org, args.resume.as_deref()).await?;
+    if let (Some(id), Some(mode)) = (first, &args.mode) {
+        let change = ModeChange { mode_id: mode.clone() };
+        let _: Nothing = org.put(&["threads", &id.to_string(), "mode"], &change).await?;
+    }
     let file = args.agent.threads_file()?;
     let setting = ChatSetting {
         folder: Some(format!("{} at {host}", org.org.slug)),
@@ -49,11 +66,34 @@ pub(super) async fn run(args: &ChatArgs, url: &str) -> Result<()> {
     let (requests, received) = mpsc::unbounded_channel();
     let (updates, shown) = mpsc::channel(UPDATES);
     let mode = args.mode.clone();
-    let agent = RemoteAgent { org, updates, choices, mode, thread: None, stream: None };
+    let thread = watch::Sender::new(None);
+    let agent = RemoteAgent { org, updates, choices, mode, thread, stream: None, unsent: None };
     let agent = tokio::spawn(agent.run(first, received));
     let result = ostler_tui::run(options, ChatChannels { requests, updates: shown }).await;
-    agent.abort();
+    finish(agent).await;
     Ok(result?)
+}
+
+/// Waits for what was sent before the person quit.
+async fn finish(mut agent: tokio::task::JoinHandle<()>) {
+    if tokio::time::timeout(SILENT_FINISH, &mut agent).await.is_ok() {
+        return;
+    }
+    anstream::eprintln!("Finishing what was sent …");
+    if tokio::time::timeout(FINISH, &mut agent).await.is_err() {
+        agent.abort();
+        anstream::eprintln!("The server does not answer; look whether the last message is there.");
+    }
+}
+
+fn check_mode(mode: Option<&str>, choices: &ThreadChoices) -> Result<()> {
+    let known: Vec<&str> = choices.modes.iter().map(|mode| mode.id.as_str()).collect();
+    match mode {
+        Some(mode) if !known.contains(&mode) => {
+            anyhow::bail!("there is no mode `{mode}` there; there are: {}", known.join(", "))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the thread that is continued: the newest one, or the one that is named.
@@ -85,8 +125,10 @@ struct RemoteAgent {
     choices: ThreadChoices,
     /// The mode that a new thread begins with.
     mode: Option<String>,
-    thread: Option<ThreadId>,
+    /// The thread that is open.
+    thread: watch::Sender<Option<ThreadId>>,
     stream: Option<AbortHandle>,
+    unsent: Option<UnsentMessage>,
 }
 
 impl Drop for RemoteAgent {
@@ -96,8 +138,35 @@ impl Drop for RemoteAgent {
 }
 
 impl RemoteAgent {
-    /// Works until the UI is gone.
+    /// Works until the UI is gone and what it sent is done.
     async fn run(
+        self,
+        first: Option<ThreadId>,
+        mut requests: mpsc::UnboundedReceiver<ChatRequest>,
+    ) {
+        let urgent = UrgentRequests {
+            org: self.org.clone(),
+            updates: self.updates.clone(),
+            thread: self.thread.subscribe(),
+        };
+        let (others, received) = mpsc::unbounded_channel();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(self.work(first, received));
+        while let Some(request) = requests.recv().await {
+            match request {
+                ChatRequest::Abort => drop(tasks.spawn(urgent.clone().abort())),
+                ChatRequest::Answer(answer) => drop(tasks.spawn(urgent.clone().answer(answer))),
+                // The worker lives as long as this channel.
+                other => drop(others.send(other)),
+            }
+            while tasks.try_join_next().is_some() {}
+        }
+        drop(others);
+        while tasks.join_next().await.is_some() {}
+    }
+
+    /// Carries requests out, one after another.
+    async fn work(
         mut self,
         first: Option<ThreadId>,
         mut requests: mpsc::UnboundedReceiver<ChatRequest>,
@@ -125,7 +194,7 @@ impl RemoteAgent {
     /// Shows a thread, and follows its events.
     fn follow(&mut self, id: ThreadId, start: StreamStart) {
         self.stop_stream();
-        self.thread = Some(id);
+        self.thread.send_replace(Some(id));
         let stream = ThreadStream::new(self.org.clone(), id, self.updates.clone(), start);
         self.stream = Some(tokio::spawn(stream.run()).abort_handle());
     }
@@ -150,7 +219,8 @@ impl RemoteAgent {
 
     /// Returns the thread that is open, or makes one.
     async fn ensure_thread(&mut self, title: Option<String>) -> Result<ThreadId> {
-        match self.thread {
+        let open = *self.thread.borrow();
+        match open {
             Some(id) => Ok(id),
             None => self.create(title).await,
         }

@@ -1,20 +1,20 @@
 //! What the person wants, as requests to the API.
 
 use anyhow::{Result, anyhow, bail};
-use ostler_api::problem::{Problem, ProblemCode};
 use ostler_api::thread::{
     CloneThreadRequest, ModeChange, ModelChange, ModelChangeScope, RenameThreadRequest,
-    ThreadInput, UploadedImage,
+    UploadedImage,
 };
 use ostler_api::thread_event::ThreadInfo;
 use ostler_domain::id::ThreadId;
 use ostler_tui::protocol::{ChatRequest, ChatUpdate, ComposedMessage, ImageFile};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::super::agent::title;
 use super::stream::{StreamStart, send_figures};
-use super::{MAX_THREADS, RemoteAgent};
-use crate::api_client::Nothing;
+use super::{MAX_THREADS, RemoteAgent, UnsentMessage};
+use crate::api_client::{Nothing, is_answered};
 
 impl RemoteAgent {
     pub(super) async fn request(&mut self, request: ChatRequest) {
@@ -24,11 +24,22 @@ impl RemoteAgent {
         };
         if let Err(error) = self.carry_out(request).await {
             let why = format!("Not done: {error:#}");
-            self.send(ChatUpdate::Refused { why, text }).await;
+            self.refused(why, text).await;
         }
-        if let Some(id) = self.thread {
+        let open = *self.thread.borrow();
+        if let Some(id) = open {
             // What the figures are is no reason to stop.
             let _ = send_figures(&self.org, id, &self.updates).await;
+        }
+    }
+
+    /// Gives a text back; after the UI, on standard error.
+    async fn refused(&self, why: String, text: Option<String>) {
+        let update = ChatUpdate::Refused { why, text };
+        if let Err(mpsc::error::SendError(ChatUpdate::Refused { why, text: Some(text) })) =
+            self.updates.send(update).await
+        {
+            anstream::eprintln!("{why}\nThis was not sent:\n{text}");
         }
     }
 
@@ -36,17 +47,13 @@ impl RemoteAgent {
         match request {
             ChatRequest::Send(message) => self.say("follow-ups", message).await,
             ChatRequest::Steer(message) => self.say("steer", message).await,
-            ChatRequest::Abort => self.post("abort").await,
             ChatRequest::Resume => self.post("resume").await,
             ChatRequest::Retry => self.post("retry").await,
             ChatRequest::ClearQueue => {
                 bail!("a server has no request for this; ctrl-s with a message discards the queue")
             }
-            ChatRequest::Answer(answer) => {
-                let id = self.current()?.to_string();
-                let answered = self.org.post(&["threads", &id, "answers"], &answer).await;
-                unless_gone(answered.map(|_: Nothing| ()))
-            }
+            // These wait for no other request.
+            ChatRequest::Abort | ChatRequest::Answer(_) => Ok(()),
             ChatRequest::Always { .. } => {
                 bail!("rules are written on the machine of the agent; k allows tools of this kind")
             }
@@ -57,10 +64,14 @@ impl RemoteAgent {
                 let _: Nothing = self.org.put(&["threads", &thread, "model"], &change).await?;
                 Ok(())
             }
-            ChatRequest::SetYolo { on } => {
+            ChatRequest::SetYolo { on: true } => bail!(
+                "on a server this would hold for all your threads, and would not end with this \
+                 chat; k allows tools of one kind"
+            ),
+            ChatRequest::SetYolo { on: false } => {
                 let id = self.ensure_thread(None).await?.to_string();
                 let path = ["threads", &id, "state"];
-                let _: Value = self.org.patch(&path, &json!({"yolo": on})).await?;
+                let _: Value = self.org.patch(&path, &json!({"yolo": false})).await?;
                 Ok(())
             }
             ChatRequest::ListThreads { search } => {
@@ -89,7 +100,8 @@ impl RemoteAgent {
     }
 
     fn current(&self) -> Result<ThreadId> {
-        self.thread.ok_or_else(|| anyhow!("there is no thread yet; send a message first"))
+        let open = *self.thread.borrow();
+        open.ok_or_else(|| anyhow!("there is no thread yet; send a message first"))
     }
 
     async fn post(&self, verb: &str) -> Result<()> {
@@ -98,16 +110,26 @@ impl RemoteAgent {
         Ok(())
     }
 
-    async fn say(&mut self, verb: &str, message: ComposedMessage) -> Result<()> {
-        let ComposedMessage { text, images } = message;
-        let id = self.ensure_thread(Some(title(&text))).await?.to_string();
-        let mut uploaded = Vec::with_capacity(images.len());
-        for image in &images {
-            uploaded.push(self.upload(&id, image).await?.id);
+    async fn say(&mut self, verb: &'static str, message: ComposedMessage) -> Result<()> {
+        let thread = self.ensure_thread(Some(title(&message.text))).await?;
+        let id = thread.to_string();
+        let known = self.unsent.take().filter(|unsent| unsent.is_of(thread, verb, &message));
+        let unsent = match known {
+            Some(unsent) => unsent,
+            None => {
+                let mut images = Vec::with_capacity(message.images.len());
+                for image in &message.images {
+                    images.push(self.upload(&id, image).await?.id);
+                }
+                UnsentMessage::new(thread, verb, message, images)?
+            }
+        };
+        let path = ["threads", &id, verb];
+        let sent: Result<Value> = self.org.post_once(&path, &unsent.input, &unsent.key).await;
+        if sent.as_ref().is_err_and(|error| !is_answered(error)) {
+            self.unsent = Some(unsent);
         }
-        let input = ThreadInput { text, images: uploaded };
-        let _: Value = self.org.post(&["threads", &id, verb], &input).await?;
-        Ok(())
+        sent.map(drop)
     }
 
     async fn upload(&self, thread: &str, image: &ImageFile) -> Result<UploadedImage> {
@@ -117,7 +139,8 @@ impl RemoteAgent {
     }
 
     async fn set_mode(&mut self, mode: String) -> Result<()> {
-        let Some(id) = self.thread else {
+        let open = *self.thread.borrow();
+        let Some(id) = open else {
             self.mode = Some(mode);
             self.show_nothing().await;
             return Ok(());
@@ -134,16 +157,5 @@ impl RemoteAgent {
         let copy: ThreadInfo = self.org.post(&["threads", &id, "clone"], &body).await?;
         self.follow(copy.id, StreamStart::Messages);
         Ok(())
-    }
-}
-
-/// A question that was closed meanwhile, because the turn was stopped, is no failure.
-fn unless_gone(result: Result<()>) -> Result<()> {
-    match result {
-        Err(error) => match error.downcast_ref::<Problem>() {
-            Some(problem) if problem.code == ProblemCode::NotNow => Ok(()),
-            _ => Err(error),
-        },
-        done => done,
     }
 }

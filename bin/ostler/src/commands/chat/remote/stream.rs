@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use ostler_api::problem::Problem;
 use ostler_api::thread::{DELETED_EVENT, SNAPSHOT_EVENT, ThreadSnapshot, ThreadState};
 use ostler_api::thread_event::{
     ThreadEvent, ThreadEventKind, ThreadInfo, ThreadMessage, ThreadMessagePart,
@@ -15,7 +14,7 @@ use ostler_tui::protocol::{ChatFigures, ChatUpdate, OpenedThread};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::api_client::{OrgApi, ServerEvent};
+use crate::api_client::{OrgApi, ServerEvent, is_refusal};
 
 /// The wait before the second attempt, which doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -134,7 +133,15 @@ impl ThreadStream {
         for event in snapshot.draft.iter().chain(&snapshot.asks) {
             self.event(&event.to_string()).await;
         }
-        send_figures(&self.org, self.id, &self.updates).await
+        // The stream goes on without them; opened again, it would miss what happens meanwhile.
+        self.send_figures().await;
+        Ok(())
+    }
+
+    async fn send_figures(&self) {
+        if let Err(error) = send_figures(&self.org, self.id, &self.updates).await {
+            tracing::debug!(%error, "figures of the thread not read");
+        }
     }
 
     async fn open(&mut self, snapshot: &ThreadSnapshot) -> Result<()> {
@@ -198,8 +205,8 @@ impl ThreadStream {
         if model {
             self.send_model().await;
         }
-        if counts && let Err(error) = send_figures(&self.org, self.id, &self.updates).await {
-            tracing::debug!(%error, "figures of the thread not read");
+        if counts {
+            self.send_figures().await;
         }
     }
 
@@ -248,12 +255,4 @@ pub(super) async fn send_figures(
 
 fn info(snapshot: &ThreadSnapshot) -> Option<ThreadInfo> {
     serde_json::from_value(snapshot.thread.clone()).ok()
-}
-
-/// Returns whether the server refuses it, so that a repeat makes no sense.
-fn is_refusal(error: &anyhow::Error) -> bool {
-    let problem = error.downcast_ref::<Problem>();
-    problem.is_some_and(|problem| {
-        (400..500).contains(&problem.status) && !matches!(problem.status, 401 | 408 | 409 | 429)
-    })
 }
