@@ -19,7 +19,7 @@ use cases::{CASES, FILES, OF_THE_PROCESS, ON_THE_MACHINE};
 
 /// The words that the credential and the moment make different.
 fn normalized(text: &str) -> String {
-    let words = text.split_inclusive(|c: char| c.is_whitespace() || "\"`,;()[]…".contains(c));
+    let words = text.split_inclusive(|c: char| c.is_whitespace() || "\"`,;=()[]…".contains(c));
     let lines: String = words.map(normalized_word).collect();
     // Columns are as wide as what is in them.
     let lines = lines.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -30,7 +30,7 @@ fn normalized(text: &str) -> String {
 const SECRETS: [&str; 3] = ["osk_", "osi_", "osp_"];
 
 fn normalized_word(word: &str) -> String {
-    let end = word.find(|c: char| c.is_whitespace() || "\"`,;()[]…".contains(c));
+    let end = word.find(|c: char| c.is_whitespace() || "\"`,;=()[]…".contains(c));
     let (core, end) = word.split_at(end.unwrap_or(word.len()));
     let digits = core.chars().filter(char::is_ascii_digit).count();
     let is_time =
