@@ -259,7 +259,7 @@ async fn leave_traces(online: &Online) -> String {
 /// Returns all events that the org's log still has.
 async fn logged_events(online: &Online) -> String {
     let request = online.http.get(online.url("/v1/events")).bearer_auth(ADMIN);
-    let mut stream = Stream::open(request, Some("0")).await;
+    let mut stream = Stream::open(request, Some("0-0")).await;
     let mut all = String::new();
     while let Ok(Some(event)) =
         tokio::time::timeout(Duration::from_millis(500), stream.next()).await
