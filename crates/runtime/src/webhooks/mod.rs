@@ -72,12 +72,7 @@ pub struct WebhookWorker {
 
 impl WebhookWorker {
     /// Creates a worker for a store. Requests are made by the client of the channels.
-    pub fn new(
-        store: Store,
-        channels: Channels,
-        clock: Clock,
-        options: WebhookOptions,
-    ) -> Self {
+    pub fn new(store: Store, channels: Channels, clock: Clock, options: WebhookOptions) -> Self {
         Self { store, channels, clock, options, pauses: FailurePauses::default() }
     }
 

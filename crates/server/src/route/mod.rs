@@ -88,18 +88,7 @@ impl Route {
         H::describe(&mut operation);
         let (protocol, handler) = (Protocol::Ostler, on(filter, handler));
         let (repeats, duration) = (Repeats::SameResponse, RouteDuration::Usual);
-        Self {
-            method,
-            path,
-            access,
-            protocol,
-            id,
-            summary,
-            operation,
-            repeats,
-            duration,
-            handler,
-        }
+        Self { method, path, access, protocol, id, summary, operation, repeats, duration, handler }
     }
 
     /// Sets an example of the request's body.
@@ -190,7 +179,10 @@ impl Route {
     /// Whether the request runs once for an `Idempotency-Key`.
     pub(crate) fn runs_once(&self) -> bool {
         let is_own = self.protocol == Protocol::Ostler;
-        is_own && self.repeats != Repeats::RunAgain && self.method == Method::POST && self.access.needs_caller()
+        is_own
+            && self.repeats != Repeats::RunAgain
+            && self.method == Method::POST
+            && self.access.needs_caller()
     }
 }
 

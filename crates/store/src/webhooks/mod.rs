@@ -91,9 +91,8 @@ const UPDATE: Sql = sql!(
        version = version + 1, updated_at = now_ms()
      WHERE org = ?1 AND id = ?2 AND version = ?3"
 );
-const FORGET_FAILURES: Sql = sql!(
-    "UPDATE webhooks SET failures = 0, failing_since = NULL WHERE org = ?1 AND id = ?2"
-);
+const FORGET_FAILURES: Sql =
+    sql!("UPDATE webhooks SET failures = 0, failing_since = NULL WHERE org = ?1 AND id = ?2");
 const SKIP_TO: Sql =
     sql!("UPDATE webhooks SET event_xid = ?3, event_id = ?4 WHERE org = ?1 AND id = ?2");
 const END_PENDING: Sql = sql!(

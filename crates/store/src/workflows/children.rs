@@ -7,8 +7,8 @@ use ostler_domain::workflow::ChildEnd;
 
 use super::claim::WorkflowLease;
 use crate::OrgStore;
-use crate::backend::job::StoreFuture;
 use crate::backend::Tx;
+use crate::backend::job::StoreFuture;
 use crate::backend::sql::{Sql, sql};
 use crate::backend::value::Value;
 use crate::error::Result;

@@ -74,7 +74,8 @@ pub(crate) fn delete_unused(tx: &Tx, org: OrgId, name: &str) -> Result<()> {
     let schedules = schedules::list(tx, org)?.into_iter();
     let schedules = schedules.filter(|one| one.workflow == name);
     let definitions = list(tx, org)?.into_iter().filter(|definition| {
-        definition.name() != name && definition.started_workflows().any(|(_, started)| started == name)
+        definition.name() != name
+            && definition.started_workflows().any(|(_, started)| started == name)
     });
     let users: Vec<String> = schedules
         .map(|one| format!("the schedule `{}`", one.name))
