@@ -175,9 +175,9 @@ mod tests {
     use super::{ANSWER_TIMEOUT, Timeouts};
     use crate::route::groups;
 
-    /// N04: requests that wait for an agent may take as long as its answer.
+    /// K02: requests that wait for an agent may take as long as its answer.
     #[test]
-    fn n04_requests_that_wait_for_an_agent_get_the_time_of_its_answer() {
+    fn k02_requests_that_wait_for_an_agent_get_the_time_of_its_answer() {
         let Timeouts(timeouts) = Timeouts::of(&groups());
         for path in ["/v1/orgs/{org}/agents/{agent}/test-messages", "/v1/chat/completions"] {
             assert_eq!(timeouts.get(path), Some(&ANSWER_TIMEOUT), "{path}");

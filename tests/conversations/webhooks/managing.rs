@@ -1,7 +1,5 @@
 //! Making, changing and switching off webhooks.
 
-use std::collections::BTreeSet;
-
 use ostler_channels::NetworkAccess;
 use ostler_channels::signature::SigningKeys;
 use ostler_domain::event::OrgEventKind;

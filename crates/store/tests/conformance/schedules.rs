@@ -250,7 +250,9 @@ async fn o30_definitions_and_inputs_that_are_too_large_are_not_saved(store: &Sto
     save(store, org, schedule(OverlapPolicy::Skip)).await;
     let mut large = schedule(OverlapPolicy::Skip);
     large.input.insert("text".into(), json!("x".repeat(1 << 20)));
-    let whole = json!({"name": "test", "step": [{"id": "a", "value": "x".repeat(1 << 20)}]});
+    let step = |number| json!({"id": format!("s{number}"), "value": "x".repeat(60_000)});
+    let steps: Vec<serde_json::Value> = (0..20).map(step).collect();
+    let whole = json!({"name": "test", "step": steps});
     let definition: WorkflowDefinition = serde_json::from_value(whole).unwrap();
     for write in
         [ConfigWrite::Schedule(Box::new(large)), ConfigWrite::Workflow(Box::new(definition))]

@@ -1,6 +1,9 @@
 //! O05: errors point at the place and say what is expected.
 
-use crate::support::{WORLD, problems};
+use ostler_world::Resources;
+use ostler_world::rules::check;
+
+use crate::support::{WORLD, known, problems, resources};
 
 #[test]
 fn o05_the_sample_is_valid() {
@@ -235,4 +238,31 @@ fn o05_generated_mistakes_each_have_a_place_and_a_sentence() {
         }
     }
     assert!(tried > 200, "{tried}");
+}
+
+/// O30: a workflow keeps what starts it: it is not removed, and gets no input that nobody gives.
+#[test]
+fn o30_a_changed_workflow_keeps_what_starts_it() {
+    let broken = |change: &dyn Fn(&mut Resources)| -> Vec<String> {
+        let before = resources(WORLD);
+        let mut after = before.clone();
+        change(&mut after);
+        let changed: Vec<_> =
+            before.keys().filter(|one| before.get(one) != after.get(one)).cloned().collect();
+        let found = check(&before, &after, &changed, &known());
+        found.into_iter().map(|one| format!("{}: {}", one.address, one.message)).collect()
+    };
+    let workflow = "workflow nordlicht/remind".parse().unwrap();
+    let removed = broken(&|after| drop(after.remove(&workflow)));
+    assert_eq!(removed.len(), 1, "{removed:?}");
+    assert!(removed[0].starts_with("schedule nordlicht/spring: no workflow `remind`"));
+    let input = broken(&|after| {
+        let text = WORLD.replace("[\"season\"]", "[\"season\", \"year\"]");
+        after.clone_from(&resources(&text));
+    });
+    assert_eq!(input.len(), 1, "{input:?}");
+    assert!(input[0].starts_with("schedule nordlicht/spring:"), "{input:?}");
+    let agent = "agent nordlicht/support".parse().unwrap();
+    let used = broken(&|after| drop(after.remove(&agent)));
+    assert!(used.iter().any(|one| one.starts_with("workflow nordlicht/remind:")), "{used:?}");
 }
