@@ -86,7 +86,7 @@ async fn state(scenario: &Scenario) -> String {
     let live = operations.live_world(Actor::Terminal).await.unwrap();
     let keys = org.keys(None, 100).await.unwrap();
     let data = org.data_items(DataKind::Products, None, 100).await.unwrap();
-    let contacts = org.contacts(None, 100).await.unwrap();
+    let contacts = org.contacts(None, None, 100).await.unwrap();
     // With their epochs: each takeover withdraws what is unsent, also a repeated one.
     let sessions = scenario.org().sessions(SessionFilter::All, None, 100).await.unwrap();
     let documents = org.documents(&BTreeSet::new(), None, 100).await.unwrap();
@@ -145,13 +145,13 @@ async fn operate(scenario: &Scenario, choice: u8, second: bool) -> bool {
         11 => org.remove_data(DataKind::Products, email).await.is_ok(),
         12 => import(&org, DataKind::Contacts, email, json!({"details": {"email": email}})).await,
         13 => {
-            let contacts = org.contacts(None, 9).await.unwrap();
+            let contacts = org.contacts(None, None, 9).await.unwrap();
             match contacts.as_slice() {
                 [kept, other, ..] => org.merge_contacts(kept, other).await.is_ok(),
                 _ => false,
             }
         }
-        14 => match org.contacts(None, 1).await.unwrap().first() {
+        14 => match org.contacts(None, None, 1).await.unwrap().first() {
             Some(first) => org.delete_contact(first.contact.id).await.is_ok(),
             None => false,
         },

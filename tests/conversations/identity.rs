@@ -16,6 +16,7 @@ use ostler_domain::session::key::ConversationEntry;
 use ostler_domain::soul::{Soul, SoulOrigin, SoulVersion};
 use ostler_domain::time::Timestamp;
 use ostler_engine::history::Item;
+use ostler_runtime::deps::Settings;
 use ostler_runtime::records::run::RunOutcome;
 use ostler_runtime::records::snapshot::Snapshot;
 use ostler_store::{OrgBinding, StoreError};
@@ -68,7 +69,7 @@ async fn a01_a02_a_run_stores_its_whole_harness() {
 async fn a01_runs_share_what_their_harnesses_have_in_common() {
     let database = TestDatabase::sqlite_file();
     let store = database.migrated().await;
-    let (scenario, _) = scenario_in(store, PLAIN, Vec::new(), lenient_settings()).await;
+    let (scenario, _) = scenario_in(store, PLAIN, Vec::new(), Settings::default()).await;
     for (who, text) in [("rosa", "hello"), ("rosa", "and then?"), ("enzo", "good morning")] {
         scenario.say(who, text).await;
     }

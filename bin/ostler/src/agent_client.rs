@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use ostler_bus::{Envelope, RabbitOptions, now};
+use ostler_bus::{RabbitOptions, now};
 use ostler_domain::id::OrgId;
 use ostler_domain::org::{Org, OrgPlace};
 use ostler_domain::queue_agent::name::AgentName;
@@ -18,11 +18,10 @@ use ostler_runtime::agents::{
 use ostler_runtime::deps::Settings;
 use ostler_runtime::inbox::{Doorbell, Intake};
 use ostler_store::Store;
-use serde_json::json;
 use tokio::sync::Mutex;
 
 use crate::app::{AnswerTask, App, MEMORY_BUS};
-use crate::commands::args::{BusArgs, MessageArgs};
+use crate::commands::args::BusArgs;
 use crate::commands::find_org;
 use crate::installation::Installation;
 
@@ -184,15 +183,6 @@ impl AgentClient {
             waited.with_context(|| format!("`{name}` did not handle its messages in time"))??;
         }
         Ok(())
-    }
-
-    /// Creates an envelope with a new reference code.
-    pub(crate) async fn new_message(&self, args: &MessageArgs) -> anyhow::Result<Envelope> {
-        let code = self.runtime.new_reference_code().await?;
-        let payload = json!({ "text": args.text });
-        let mut envelope = Envelope::new(args.kind.clone(), payload, code);
-        envelope.context.original_goal = Some(args.text.as_str().into());
-        Ok(envelope)
     }
 
     /// Stops the agents that were started here, after they have finished their work.

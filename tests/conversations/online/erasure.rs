@@ -209,7 +209,7 @@ async fn send_webhooks(online: &Online) {
     let owner = operations.as_actor(Actor::User(OWNER), ORG);
     let (url, description) = ("http://127.0.0.1:9/hooks".to_owned(), String::new());
     let events = [OrgEventKind::Message, OrgEventKind::Escalation].into();
-    let config = WebhookConfig { url, description, events };
+    let config = WebhookConfig { url, description, events, ..WebhookConfig::default() };
     owner.create_webhook(config).await.unwrap();
     let (store, channels) = (online.scenario.store.clone(), online.channels.clone());
     let worker = WebhookWorker::new(store, channels, Clock::system(), WebhookOptions::default());

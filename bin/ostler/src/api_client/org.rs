@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use ostler_api::names::ActorNames;
 use ostler_api::org::OrgSummary;
-use ostler_domain::id::{AgentId, OrgId, UserId};
+use ostler_domain::id::{AgentId, UserId};
 use ostler_runtime::operations::Actor;
-use ostler_store::Store;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -141,12 +140,6 @@ pub(crate) fn person_name(names: &ActorNames, user: UserId) -> String {
 pub(crate) struct AgentNames(BTreeMap<AgentId, String>);
 
 impl AgentNames {
-    /// Reads the names from the store of a local installation.
-    pub(crate) async fn load(store: &Store, org: OrgId) -> anyhow::Result<Self> {
-        let agents = store.org(org).agents().await?;
-        Ok(Self(agents.into_iter().map(|agent| (agent.id, agent.display_name)).collect()))
-    }
-
     /// Returns the name of an agent.
     pub(crate) fn find(&self, id: AgentId) -> Option<&str> {
         self.0.get(&id).map(String::as_str)

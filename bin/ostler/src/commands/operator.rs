@@ -8,7 +8,7 @@ use ostler_runtime::running_turns::RunningTurns;
 use ostler_store::Store;
 use serde_json::Value;
 
-use super::args::{InstallationArgs, OrgArgs, OutputArgs};
+use super::args::{InstallationArgs, OutputArgs};
 use crate::installation::Installation;
 use crate::tool_set;
 
@@ -49,13 +49,6 @@ impl Operator {
     pub(crate) const fn org(&self, org: &Org) -> OrgOperations<'_> {
         self.operations.as_actor(Actor::Terminal, org.id)
     }
-}
-
-/// Opens the installation and finds the org that the arguments name.
-pub(super) async fn open_org(args: &OrgArgs) -> anyhow::Result<(Operator, Org)> {
-    let operator = Operator::open(&args.installation).await?;
-    let org = super::find_org(&operator.store, &args.org).await?;
-    Ok((operator, org))
 }
 
 /// Prints the result of an action: `json` for programs, `text` for people.

@@ -56,7 +56,7 @@ async fn write(
     sent: Request,
 ) -> Result<(StatusCode, Json<AcceptedContactMessage>)> {
     let (server, caller) = (&request.server, &request.caller);
-    let body: NewContactMessage = resources::read(server, caller, sent).await?;
+    let (body, _place): (NewContactMessage, _) = resources::read(server, caller, sent).await?;
     let NewContactMessage { channel, contact, as_owner, text, files } = body;
     let text = text.filter(|text| !text.trim().is_empty());
     if text.as_ref().is_some_and(|text| text.len() > MAX_TEXT) {

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::StatusCode;
 use ostler_api::hierarchy::{
-    AgentFigures, AppliedSoul, NewSoulProposal, ProposalState, RejectProposalRequest, SoulProposal,
+    AgentFigures, NewSoulProposal, ProposalState, RejectProposalRequest, SoulProposal,
     SoulProposalsQuery, SoulReflection,
 };
 use ostler_api::page::{MAX_LIMIT, Page, PageQuery};

@@ -225,7 +225,7 @@ async fn publish(
     let published = request.operations().publish_event(id, name, &payload).await;
     Ok(Json(match request.hide_foreign_org(published)? {
         PublishOutcome::Delivered { workflow, task } => {
-            PublishedEvent::Reached { workflow, task: task.to_string() }
+            PublishedEvent::Reached { workflow, task: task.clone() }
         }
         PublishOutcome::Stored => PublishedEvent::Kept,
         PublishOutcome::Duplicate => PublishedEvent::Repeat,

@@ -51,7 +51,7 @@ async fn ask(
     JsonBody(body): JsonBody<TeamQuestion>,
 ) -> Result<Json<TeamAnswers>> {
     let TeamQuestion { text, kind, council, quorum, timeout_ms } = body;
-    let message = message(text, kind)?;
+    let message = message(text, kind.as_deref())?;
     let timeout_ms = timeout_ms.unwrap_or(DEFAULT_WAIT_MS);
     if !(1..=MAX_ANSWER_WAIT_MS).contains(&timeout_ms) {
         let detail = format!("answers are waited for up to {} s", MAX_ANSWER_WAIT_MS / 1000);
@@ -82,7 +82,7 @@ async fn broadcast(
     PathId(team): PathId,
     JsonBody(TeamBroadcast { text, kind }): JsonBody<TeamBroadcast>,
 ) -> Result<Json<SentBroadcast>> {
-    let message = message(text, kind)?;
+    let message = message(text, kind.as_deref())?;
     let (team, agents) = existing(&request, &team).await?;
     let sent = request.operations().broadcast_to_team(&agents, &team, message).await;
     let sent = request.hide_foreign_org(sent)?;
@@ -94,12 +94,12 @@ async fn broadcast(
     }))
 }
 
-fn message(text: String, kind: Option<String>) -> Result<MessageToTeam> {
+fn message(text: String, kind: Option<&str>) -> Result<MessageToTeam> {
     let invalid = |why: String| ApiError::new(ProblemCode::Invalid, why);
     if text.trim().is_empty() {
         return Err(invalid("`text` must not be empty".to_owned()));
     }
-    let kind = kind.as_deref().unwrap_or(DEFAULT_TYPE);
+    let kind = kind.unwrap_or(DEFAULT_TYPE);
     let kind = kind.parse().map_err(|error| invalid(format!("`type`: {error}")))?;
     Ok(MessageToTeam { kind, text })
 }

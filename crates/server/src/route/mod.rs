@@ -25,8 +25,6 @@ pub(crate) struct Route {
     pub(crate) path: String,
     pub(crate) access: Access,
     pub(crate) protocol: Protocol,
-    /// Whether it waits for an agent or a model, and so may take minutes.
-    pub(crate) waits: bool,
     /// The name of the operation for generated clients. It never changes.
     pub(crate) id: &'static str,
     pub(crate) summary: &'static str,

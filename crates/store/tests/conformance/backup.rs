@@ -13,7 +13,6 @@ use ostler_store::{
 use tokio::task::JoinHandle;
 
 use crate::privacy::people::{self, contact_with_data};
-use crate::privacy::scan::columns_with;
 use crate::support::{TestDatabase, accept, claim, next, turn, with_org};
 use crate::webhooks::{self, last_event, notify};
 

@@ -50,9 +50,7 @@ fn normalized_word(word: &str) -> String {
         "SECRET"
     } else if core.starts_with("http://127.0.0.1:") {
         "ADDRESS"
-    } else if is_moment {
-        "TIME"
-    } else if is_time {
+    } else if is_moment || is_time {
         "TIME"
     } else if is_id {
         "ID"

@@ -17,7 +17,6 @@ use ostler_api::transcript::{Transcript, TranscriptLine};
 use crate::app::App;
 use crate::screen::{NextCommand, count};
 
-pub(crate) use crate::api_client::AgentNames;
 pub(crate) use print::{CallDetail, print_lines};
 
 /// The most runs or sessions that are read.
