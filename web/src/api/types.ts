@@ -284,7 +284,7 @@ export interface SoulProposal {
   expires_at: number
   status: string
   author: Record<string, string>
-  before?: Soul
+  soul_before?: Soul
 }
 
 export interface Document {

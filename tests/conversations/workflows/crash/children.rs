@@ -82,7 +82,7 @@ async fn cancel(processes: &KilledProcesses, id: WorkflowId) {
 /// O30: one child for each item of a list; their results are in order, and what they cost is
 /// counted once.
 #[tokio::test(flavor = "multi_thread")]
-async fn o30_every_item_of_a_list_starts_one_child_whoever_dies() {
+async fn o30_every_item_of_a_list_starts_one_child_also_after_kills() {
     at_every_fault(async |processes, workers| {
         let child = json!([
             {"id": "think", "prompt": "{{ input.word }}"},
@@ -115,7 +115,7 @@ async fn o30_every_item_of_a_list_starts_one_child_whoever_dies() {
 /// O30: a child that fails undoes its steps and is started once more; then its parent fails
 /// with its reason and undoes its own.
 #[tokio::test(flavor = "multi_thread")]
-async fn o30_a_child_that_fails_is_retried_and_then_fails_its_parent_whoever_dies() {
+async fn o30_a_child_that_fails_is_retried_and_then_fails_its_parent_also_after_kills() {
     at_every_fault(async |processes, workers| {
         let child = json!([
             undone_note("book", &[]),
@@ -146,7 +146,7 @@ async fn o30_a_child_that_fails_is_retried_and_then_fails_its_parent_whoever_die
 /// O30: a cancellation reaches the children of children; each undoes its steps before its
 /// parent does.
 #[tokio::test(flavor = "multi_thread")]
-async fn o30_a_cancellation_reaches_the_children_of_children_whoever_dies() {
+async fn o30_a_cancellation_reaches_the_children_of_children_also_after_kills() {
     at_every_fault(async |processes, workers| {
         let leaf = json!([undone_note("leaf", &[]), {"id": "wait", "after": ["leaf"], "wait": "never"}]);
         let middle =
@@ -179,7 +179,7 @@ async fn o30_a_cancellation_reaches_the_children_of_children_whoever_dies() {
 /// O30: a failed workflow that a person retries starts a new child, by the definition that is
 /// stored now, and repeats nothing that is done.
 #[tokio::test(flavor = "multi_thread")]
-async fn o30_a_retried_workflow_starts_a_new_child_whoever_dies() {
+async fn o30_a_retried_workflow_starts_a_new_child_also_after_kills() {
     at_every_fault(async |processes, workers| {
         let broken = json!([{"id": "only", "tool": "break", "with": {"say": "it"}}]);
         processes.save_workflow("child", &[], &broken).await;
@@ -204,7 +204,7 @@ async fn o30_a_retried_workflow_starts_a_new_child_whoever_dies() {
 
 /// O30: a workflow that undoes a step is started once and is not cancelled with its parent.
 #[tokio::test(flavor = "multi_thread")]
-async fn o30_a_workflow_that_undoes_a_step_is_started_once_whoever_dies() {
+async fn o30_a_workflow_that_undoes_a_step_is_started_once_also_after_kills() {
     at_every_fault(async |processes, workers| {
         processes.save_workflow("book", &[], &json!([note("only", &[], "booked")])).await;
         processes.save_workflow("unbook", &[], &json!([note("only", &[], "unbooked")])).await;

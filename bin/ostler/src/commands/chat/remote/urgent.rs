@@ -30,7 +30,7 @@ impl UrgentRequests {
     }
 
     /// Answers a question.
-    pub(super) async fn answer(self, answer: AskAnswer) {
+    pub(super) async fn send_answer(self, answer: AskAnswer) {
         let answered = match self.path_id() {
             Ok(id) => self.org.post(&["threads", &id, "answers"], &answer).await,
             Err(error) => Err(error),
