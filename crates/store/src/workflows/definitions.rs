@@ -69,7 +69,7 @@ pub(crate) fn delete(tx: &Tx, org: OrgId, name: &str) -> Result<()> {
 /// Deletes a definition that no schedule and no other definition starts. Fails with
 /// [`StoreError::InUse`] otherwise.
 pub(crate) fn delete_unused(tx: &Tx, org: OrgId, name: &str) -> Result<()> {
-    // Whoever saves a definition or a schedule waits for it.
+    // Others that save a definition or a schedule wait for it.
     lock_org(tx, org)?;
     let schedules = schedules::list(tx, org)?.into_iter();
     let schedules = schedules.filter(|one| one.workflow == name);

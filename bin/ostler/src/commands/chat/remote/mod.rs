@@ -155,7 +155,9 @@ impl RemoteAgent {
         while let Some(request) = requests.recv().await {
             match request {
                 ChatRequest::Abort => drop(tasks.spawn(urgent.clone().abort())),
-                ChatRequest::Answer(answer) => drop(tasks.spawn(urgent.clone().send_answer(answer))),
+                ChatRequest::Answer(answer) => {
+                    drop(tasks.spawn(urgent.clone().send_answer(answer)));
+                }
                 // The worker lives as long as this channel.
                 other => drop(others.send(other)),
             }
