@@ -142,7 +142,7 @@ fn h08_a_soul_is_proposed_shown_and_approved() {
     std::fs::write(&file, text.replace("Warm and quick", "Calm and quick")).expect("written");
     let propose = ["soul", "propose", "gia", path, "--org", "bella", "--reason", "too hasty"];
     let made = demo.json(&propose);
-    let id = made["proposal"]["id"].as_str().expect("an id");
+    let id = made["id"].as_str().expect("an id");
     let listed = demo.run(&["soul", "proposals", "ls", "--org", "bella"]);
     assert!(listed.contains("too hasty") && listed.contains("Gia"), "{listed}");
     assert!(demo.run(&["notice", "ls", "--org", "bella"]).contains("soul of Gia"));

@@ -14,9 +14,7 @@ use serde_json::json;
 use super::{Actor, OperationError, OrgOperations, Result};
 use crate::ids::fresh;
 use crate::inbox::Intake;
-use crate::records::decode;
 use crate::records::entry::{InboxEntry, IncomingMessage, MessageSender};
-use crate::records::run::RunRecord;
 
 /// What is added to the name of a contact in whose place somebody else writes.
 const WRITTEN_BY_STAFF: &str = "by staff";
@@ -96,10 +94,7 @@ impl OrgOperations<'_> {
             return Ok(None);
         };
         match store.run(run).await {
-            Ok(stored) => {
-                let record: RunRecord = decode("run", &stored.data)?;
-                Ok(Some((run, record.session)))
-            }
+            Ok(stored) => Ok(Some((run, stored.session))),
             Err(StoreError::NotFound(_)) => Ok(None),
             Err(other) => Err(other.into()),
         }

@@ -12,11 +12,10 @@ use ostler_domain::soul::proposal::{ProposalAuthor, ProposalStatus};
 use serde_json::{Value, json};
 
 use super::{SoulArgs, changes, document, print_changes};
-use crate::api_client::{AgentNames, ApiClient, OrgApi, not_here, open_org};
+use crate::api_client::{AgentNames, OrgApi, not_here, open_org};
 use crate::commands::args::{OrgArgs, match_id};
 use crate::commands::operator::print_result;
 use crate::commands::session::view::format_time;
-use crate::model_uses::ModelUseRecorder;
 use crate::screen::{Cell, HEADER, NextCommand, WARNING, print_next, print_rows};
 
 /// The most proposals that are listed.
@@ -110,15 +109,9 @@ pub(super) async fn propose(args: &ProposeArgs) -> anyhow::Result<()> {
 }
 
 pub(super) async fn reflect(args: &SoulArgs) -> anyhow::Result<()> {
-    let (api, app) = ApiClient::open_with_app(&args.target.installation).await?;
-    let org = api.find_org(&args.target.org).await?;
-    let model_uses = app.map(|app| ModelUseRecorder::new(&app.store, &app.catalogue));
+    let org = open_org(&args.target).await?;
     let path = ["agents", &args.agent, "soul", "reflect"];
-    let reflection = org.post::<SoulReflection>(&path, &()).await;
-    if let Some(model_uses) = model_uses {
-        model_uses.record().await;
-    }
-    let SoulReflection { proposal, reason, looked_back } = &reflection?;
+    let SoulReflection { proposal, reason, looked_back } = &org.post(&path, &()).await?;
     let text = match proposal {
         None if *looked_back => format!("no change is proposed: {reason}"),
         None => format!("{reason}: nothing to learn from"),
