@@ -49,6 +49,8 @@ pub(crate) struct App {
     pub(crate) worker: Worker,
     pub(crate) intake: Intake,
     pub(crate) catalogue: Arc<Catalogue>,
+    /// The one of this process, so that no use is counted twice.
+    pub(crate) model_uses: ModelUseRecorder,
     channels: Channels,
     send_options: DeliveryOptions,
     bus_url: String,
@@ -122,6 +124,7 @@ impl App {
         let update_mode =
             installation.config.public_url.clone().map_or(UpdateMode::Polling, UpdateMode::Webhook);
         Ok(Self {
+            model_uses: ModelUseRecorder::new(&store, &catalogue),
             store,
             worker,
             intake,
@@ -188,7 +191,7 @@ impl App {
                 server.serve(listener, shutdown).await;
             });
         }
-        let (uses, stopped) = (ModelUseRecorder::new(&self.store, &self.catalogue), stop.clone());
+        let (uses, stopped) = (self.model_uses.clone(), stop.clone());
         let recorder = uses.clone();
         tasks.spawn(async move { recorder.run(stopped).await });
         tasks.spawn(async move {

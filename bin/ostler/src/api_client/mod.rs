@@ -101,7 +101,7 @@ impl ApiClient {
     /// Returns the API of an app within this process.
     pub(crate) fn of_app(app: &App, installation: &Installation) -> anyhow::Result<Self> {
         let (api, url) = (LocalApi::new(&app.server()?), installation.web_url());
-        let model_uses = ModelUseRecorder::new(&app.store, &app.catalogue);
+        let model_uses = app.model_uses.clone();
         Ok(Self { transport: Transport::Local { api, url, model_uses } })
     }
 

@@ -126,8 +126,10 @@ fn o26_agents_are_started_stopped_and_removed() {
     assert!(desk.error(&["agent", "send", "ada", "hello"]).contains("no agent `ada`"));
     let expected = [
         "start_queue_agent",
+        "send_to_queue_agent",
         "stop_queue_agent",
         "start_queue_agent",
+        "send_to_queue_agent",
         "start_queue_agent",
         "create_team",
         "remove_from_team",
@@ -224,11 +226,14 @@ fn o26_work_lists_plans_and_delegations_are_operated() {
     let expected = [
         "start_queue_agent",
         "start_queue_agent",
+        "send_to_queue_agent",
         "answer_work_item",
         // The second answer to a message that is answered.
         "refused",
+        "send_to_queue_agent",
         "approve_plan",
         "refused",
+        "send_to_queue_agent",
         "reject_plan",
         "delegate",
         "delegate",

@@ -95,6 +95,7 @@ fn wait_for<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
 /// A demo with a script of its own, and a key of the org.
 fn installation(more: &str) -> (DemoInstallation, String) {
     let demo = DemoInstallation::new();
+    let key = demo.run(&["key", "create", "ui", "--org", "bella"]).trim().to_owned();
     let home = demo.home();
     let file = |name: &str| Path::new(&home).join(name);
     std::fs::write(file("threads.yaml"), SCRIPT).expect("written");
@@ -103,7 +104,6 @@ fn installation(more: &str) -> (DemoInstallation, String) {
     let own = "script = 'threads.yaml'\nlease_timeout_secs = 2\n";
     let text = format!("{own}{}\n{more}", others.collect::<Vec<_>>().join("\n"));
     std::fs::write(file("ostler.toml"), text).expect("written");
-    let key = demo.run(&["key", "create", "ui", "--org", "bella"]).trim().to_owned();
     (demo, key)
 }
 

@@ -19,7 +19,6 @@ use super::args::{OrgArgs, parse_text};
 use super::session::view::{self, CallDetail, print_lines};
 use crate::api_client::{ApiClient, OrgApi};
 use crate::app::App;
-use crate::model_uses::ModelUseRecorder;
 use crate::screen::{DIM, print_paragraph};
 use crate::stream_preview::StreamPreview;
 
@@ -93,7 +92,6 @@ async fn answer_here<T>(
     let (stop, stopped) = watch::channel(false);
     let deltas = app.worker.deps().deltas.follow();
     let worker = app.worker.clone();
-    let model_uses = ModelUseRecorder::new(&app.store, &app.catalogue);
     let task = tokio::spawn(async move { worker.run(1, stopped).await });
     let reply = if args.target.output.json {
         reply.await
@@ -102,7 +100,7 @@ async fn answer_here<T>(
     };
     stop.send_replace(true);
     task.await?;
-    model_uses.record().await;
+    app.model_uses.record().await;
     reply
 }
 

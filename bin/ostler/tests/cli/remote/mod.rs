@@ -35,9 +35,6 @@ fn normalized_word(word: &str) -> String {
     let digits = core.chars().filter(char::is_ascii_digit).count();
     let is_time =
         digits >= 4 && core.contains(':') && core.chars().all(|c| "0123456789:-TZ.".contains(c));
-    let is_id = core.split_once('_').is_some_and(|(kind, id)| {
-        kind.len() == 3 && id.len() == 26 && id.chars().all(|c| c.is_ascii_alphanumeric())
-    });
     // Each installation has its secrets in a folder of its own, new ones in files that are
     // called after the id of their channel.
     let is_secret_file = core.strip_prefix("file:").is_some_and(|name| name.starts_with("bnd_"))
@@ -52,12 +49,17 @@ fn normalized_word(word: &str) -> String {
         "ADDRESS"
     } else if is_moment || is_time {
         "TIME"
-    } else if is_id {
-        "ID"
     } else {
-        core
+        let parts = core.split('/').map(|part| if is_id(part) { "ID" } else { part });
+        return format!("{}{end}", parts.collect::<Vec<_>>().join("/"));
     };
     format!("{core}{end}")
+}
+
+fn is_id(text: &str) -> bool {
+    text.split_once('_').is_some_and(|(kind, id)| {
+        kind.len() == 3 && id.len() == 26 && id.chars().all(|c| c.is_ascii_alphanumeric())
+    })
 }
 
 pub(crate) struct Server {

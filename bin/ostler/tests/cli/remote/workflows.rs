@@ -1,5 +1,7 @@
 //! Workflows and proposals on a server: started, followed, operated and decided there.
 
+use std::time::Duration;
+
 use super::serve_copy;
 use crate::demo::DemoInstallation;
 
@@ -28,6 +30,14 @@ fn k03_a_workflow_is_run_and_followed_on_a_server() {
     assert!(says(&["show", "ID"]).contains("asks: Enzo says: Yes, one pizza was charged twice."));
     assert!(says(&["graph", "ID"]).contains("judge"));
     assert!(says(&["pause", "ID", "pay"]).contains("pay  paused"));
+    // The server pauses the step when it looks at the workflow the next time.
+    let is_paused = |line: &str| line.contains("pay") && line.contains("paused");
+    let mut looks = 0;
+    while !says(&["show", "ID"]).lines().any(is_paused) {
+        looks += 1;
+        assert!(looks < 100, "{}", says(&["show", "ID"]));
+        std::thread::sleep(Duration::from_millis(100));
+    }
     assert!(says(&["continue", "ID", "pay"]).contains("pay  continued"));
     says(&["answer", "ID", "decide", "yes"]);
     let resumed = says(&["resume", "ID"]);
