@@ -291,9 +291,13 @@ mod tests {
         }
     }
 
-    /// What is registered or begun, and ended, but never edited.
-    const NOT_EDITED: [&str; 2] =
-        ["/v1/orgs/{org}/members/{member}/logins", "/v1/orgs/{org}/queue-agents/{agent}"];
+    /// What is registered, added or begun, and ended, but never edited there.
+    const NOT_EDITED: [&str; 4] = [
+        "/v1/orgs/{org}/members/{member}/logins",
+        "/v1/orgs/{org}/people/{person}",
+        "/v1/orgs/{org}/knowledge/{document}",
+        "/v1/orgs/{org}/queue-agents/{agent}",
+    ];
     /// Changes of what is read at another path.
     const CHANGED_ELSEWHERE: [(&str, &str); 6] = [
         ("/v1/orgs/{org}/agents/{agent}/soul/rollback", "post"),

@@ -77,7 +77,7 @@ mod tests {
             .unwrap()
         };
         let tasks = LocalSet::new();
-        tasks.spawn_local(task("slow", 40));
+        tasks.spawn_local(task("slow", 400));
         tasks.spawn_local(task("fast", 10));
         tasks.await;
         assert_eq!(*log.borrow(), [("fast", 0), ("fast", 1), ("slow", 0), ("slow", 1)]);

@@ -129,7 +129,8 @@ mod tests {
             (Channel::Telegram, "rosa_v".to_owned()),
             (Channel::Email, "r@x.example".to_owned()),
         ];
-        let expected = [visitor, "R@X.EXAMPLE", "r@x.example"];
+        // A name that is a number names the person, too.
+        let expected = [visitor, "R@X.EXAMPLE", "r@x.example", "+39 06 771234"];
         check(&contact("+39 06 771234", &json!({})), &identifiers, &expected);
     }
 
