@@ -12,8 +12,9 @@ use super::{Online, key};
 use crate::support::{ECHO, GIA, ORG, Scenario, WEBCHAT, is_whole_campaign};
 
 const OWNER_KEY: &str = "osk_the-owner-of-bella-pizza-by-a-program";
-/// Streams do not end by themselves, and MCP has a conformance suite of its own (K05).
-const EXCLUDED: &str = "/events$|^/mcp$";
+/// Streams do not end by themselves, MCP has a conformance suite of its own (K05), and agents for
+/// which a model is chosen that nobody has cannot answer.
+const EXCLUDED: &str = "/events$|^/mcp$|\\}/models$";
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
                       response_schema_conformance";
 
