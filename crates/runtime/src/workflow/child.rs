@@ -136,6 +136,6 @@ pub(super) fn child_end(instance: &WorkflowInstance, spent: u64) -> Option<Strin
     if end.len() <= MAX_WORKFLOW_BYTES {
         return Some(end);
     }
-    let reason = format!("its result is too large; the limit is {MAX_WORKFLOW_BYTES} bytes");
+    let reason = format!("its result is longer than {MAX_WORKFLOW_BYTES} bytes");
     Some(encode(&ChildEnd::failed(reason, trust, spent)))
 }

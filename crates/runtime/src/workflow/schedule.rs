@@ -27,7 +27,7 @@ use crate::records::encode;
 const BATCH: u32 = 100;
 /// When a schedule with a start that waits for the one before is looked at again.
 const QUEUE_INTERVAL: Duration = Duration::from_secs(2);
-/// When a schedule that cannot be read or started is looked at again.
+/// When a schedule with data that cannot be read or stored is looked at again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 /// When a schedule of an archived org is looked at again. It continues at once when the org does.
 const ARCHIVED_INTERVAL: Duration = Duration::from_secs(60 * 60);
@@ -56,7 +56,10 @@ pub async fn start_due_workflows(
             Err(UnreadableSchedule { org, name, error }) => (org, name, error),
         };
         tracing::warn!(error = %failed, %org, schedule = name, "schedule not started, will retry");
-        store.org(org).postpone_schedule(&name, clock.now() + RETRY_INTERVAL).await?;
+        // Anything else, such as a conflict with another process, is tried again at the next look.
+        if matches!(failed, StoreError::CorruptValue { .. } | StoreError::TooLarge { .. }) {
+            store.org(org).postpone_schedule(&name, clock.now() + RETRY_INTERVAL).await?;
+        }
     }
     Ok(started)
 }
