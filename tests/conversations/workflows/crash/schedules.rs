@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ostler_domain::time::Timestamp;
 use ostler_domain::workflow::schedule::{MissedStarts, OverlapPolicy, WorkflowSchedule};
@@ -146,12 +146,12 @@ async fn kill_while_the_clock_runs(minutes: &Minutes, due_times: usize) {
         drop(workers);
     }
     let mut last = Workers::start(processes, "");
-    let mut seconds = 0;
+    let began = Instant::now();
     let all_done = async || {
         last.replace_dead();
-        // A start that waits is looked at again after some time, which is not yet the next minute.
-        seconds = (seconds + 1).min(50);
-        processes.set_clock(minutes.due(due_times) + Duration::from_secs(seconds));
+        // A start that waits is looked at again after some time; the next minute is not reached.
+        let passed = began.elapsed().min(Duration::from_secs(50));
+        processes.set_clock(minutes.due(due_times) + passed);
         let starts = minutes.starts().await;
         let last_due = starts.last().is_some_and(|start| start.due_at == minutes.due(due_times));
         let open = processes.workflows.scenario.org().open_workflows(100).await.unwrap();
