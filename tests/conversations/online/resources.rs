@@ -199,6 +199,8 @@ async fn k09_every_editable_route_refuses_a_lost_update() {
         }
     }
     assert_eq!(checked, 20, "routes with a version");
+    // A definition that a schedule starts cannot go before it.
+    removals.sort_by_key(|(named, _)| named.starts_with("/workflow-definitions"));
     for (named, version) in &removals {
         let gone = send(&online, ("DELETE", named), Value::Null, Some(version)).await;
         assert!(matches!(gone.status, 200 | 204), "DELETE {named}: {}", gone.body);
